@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import decpomdp as dp
-from decpomdp.api import PLANNING, PLAYING, execute
+from decpomdp.api import Task, execute
 from decpomdp.core.run import Budget, Inputs
 from decpomdp.domains.generated import KINDS
 from decpomdp.domains.load import load_model
@@ -102,10 +102,10 @@ def _voting_team(model: dp.DecPOMDP, looks: int) -> dp.Team:
 def best_value(model: dp.DecPOMDP, seconds: float) -> float:
     """The best exact value of planning and search, `seconds` of processor time each."""
     budget, inputs = Budget(cpu_seconds=seconds), Inputs(seed=1, threads=1)
-    entries = [PLANNING["periem"], PLAYING["search"]]
+    methods = [dp.PeriEm(), dp.Search()]
     if len(model.states) * model.joint_actions * model.joint_observations <= SMALL:
-        entries.append(PLANNING["fb-hsvi"])
-    fits = [execute(model, entry, entry.settings(), inputs, budget) for entry in entries]
+        methods.append(dp.FbHsvi())
+    fits = [execute(Task(model, settings, inputs, budget)) for settings in methods]
     return max(dp.evaluate(fit.team, model).value for fit in fits)
 
 

@@ -42,7 +42,6 @@ class SharedSettings:
     episodes: int = 4  # an iteration, of as many single-light episodes each as there are lights
     horizon: int = 60  # decisions of an episode
     iterations: int = 18
-    neighbours: float = 0.0  # weight of vehicles on their way from neighbouring lights
     discount: float = 0.98  # of the credit
     reach: float = 0.9  # share of a gain that a decision one step earlier is credited with
     window: int = 1  # iterations learned from at a time
@@ -74,7 +73,7 @@ def shared(grid: SumoGrid, start: Controller, settings: SharedSettings, seed: in
         controller = mean_controller(grid, counts)
         seeds = [episode_seed(seed, iteration * settings.episodes + k) for k in range(settings.episodes)]
         played = grid.play_seeds(players_of(everywhere(grid, controller)), seeds, settings.horizon, behaviour=True)
-        batches = added(batches, pooled(grid.agents, played, settings.discount, settings.neighbours), settings.window)
+        batches = added(batches, pooled(grid.agents, played, settings.discount), settings.window)
         learned = own_ratios.learn(batches, Team(one, (controller,), settings.discount))
         counts = improved(counts, learned.visits[0], learned.gains[0], learned.spread, size)
         team = everywhere(grid, mean_controller(grid, counts))

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import decpomdp as dp
-from decpomdp.api import PLANNING, PLAYING, chosen, methods_for
+from decpomdp.api import PLANNING, PLAYING, Task, chosen, methods_for
 from decpomdp.domains.load import load
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
@@ -23,7 +23,7 @@ def test_settings_and_fields_mean_the_same():
 
 
 def test_sbpr_is_the_loop_on_a_problem_and_the_batch_learner_on_episodes():
-    assert PLAYING["sbpr"].settings is dp.SbprLoop
+    assert PLAYING["sbpr"] is dp.SbprLoop
     fit = dp.learn(EPISODES, "sbpr", sweeps=2, truncation=2)
     assert fit.settings == dp.Sbpr(sweeps=2, truncation=2)
     with pytest.raises(dp.InputError, match="method: expected settings among Logs, Sbpr, World, got SbprLoop"):
@@ -87,18 +87,15 @@ def test_a_checkpoint_folder_resumes_the_same_call(tmp_path):
 
 def _saved(folder):
     """A folder that holds a checkpoint of seed 3."""
-    from decpomdp.api import run_id
     from decpomdp.core.run import Budget, Inputs, Spent, unlimited
     from decpomdp.io.checkpoints import CheckpointFolder
 
-    settings, inputs = dp.Search(), Inputs(seed=3)
-    method = PLAYING["search"].method(MODEL, settings, inputs)
-    identity = run_id(MODEL, settings, inputs, Budget(steps=2_000_000))
-    CheckpointFolder(folder, identity).save(method.init(unlimited()), Spent(), [])
+    task = Task(MODEL, dp.Search(), Inputs(seed=3), Budget(steps=2_000_000))
+    CheckpointFolder(folder, task.checksum()).save(task.method().init(unlimited()), Spent(), [])
     return folder
 
 
 def test_every_planner_is_named_by_its_settings():
-    for name, entry in PLANNING.items():
-        assert chosen(PLANNING, "em", entry.settings(), {}) == (entry, entry.settings())
-        assert entry.settings().method == name
+    for name, kind in PLANNING.items():
+        assert chosen(PLANNING, "em", kind(), {}) == kind()
+        assert kind().method == name

@@ -5,8 +5,8 @@ A method is named by its settings object, or by a name and keyword arguments:
     dp.learn("dectiger", dp.Search(max_nodes=4), seed=1)
     dp.learn("dectiger", max_nodes=4, seed=1)
 
-`PLAYING`, `LOGGED` and `PLANNING` list every method once: the command's options, `run.json` and `--resume` follow
-from them.
+`PLAYING`, `LOGGED` and `PLANNING` list every method once: the command's options, `run.json` and `--resume` follow from
+them.
 """
 
 import hashlib
@@ -45,70 +45,67 @@ MANY_AGENTS = 8  # with more agents, the default method is sbpr with credit per 
 Source = DecPOMDP | Simulator | Episodes | Sequence[Episodes]
 
 
-class Entry(NamedTuple):
-    """A method: its settings, and the class that runs it; imported on use, with its kernels."""
-
-    settings: type[Settings]
-    runner: str  # "module:class", called with (problem or episodes, settings, inputs)
-
-    def method(self, source: Any, settings: Settings, inputs: Inputs) -> Method:
-        """The method, ready to run."""
-        module, _, name = self.runner.partition(":")
-        create: Callable[..., Method] = getattr(importlib.import_module(module), name)
-        return create(source, settings, inputs)
-
-
-PLAYING: dict[str, Entry] = {  # learn by playing a problem
-    "search": Entry(Search, "decpomdp.interaction.search.method:SearchMethod"),
-    "sbpr": Entry(SbprLoop, "decpomdp.interaction.sbpr.method:sbpr_method"),
-    "mcem": Entry(Mcem, "decpomdp.interaction.mcem.method:McemMethod"),
-}
-LOGGED: dict[str, Entry] = {  # learn from recorded episodes
-    "logs": Entry(Logs, "decpomdp.interaction.logs.method:LogsMethod"),
-    "sbpr": Entry(Sbpr, "decpomdp.learners.method:SbprMethod"),
-    "world": Entry(World, "decpomdp.interaction.world.method:WorldMethod"),
-}
-PLANNING: dict[str, Entry] = {  # plan with a model
-    "fb-hsvi": Entry(FbHsvi, "decpomdp.planners.fb_hsvi.method:FbHsviMethod"),
-    "periem": Entry(PeriEm, "decpomdp.planners.periodic.method:PeriEmMethod"),
-    "em": Entry(Em, "decpomdp.planners.em.method:EmMethod"),
-    "pbvi": Entry(Pbvi, "decpomdp.planners.pbvi.method:PbviMethod"),
-}
+PLAYING: dict[str, type[Settings]] = {"search": Search, "sbpr": SbprLoop, "mcem": Mcem}  # learn by playing a problem
+LOGGED: dict[str, type[Settings]] = {"logs": Logs, "sbpr": Sbpr, "world": World}  # learn from recorded episodes
+PLANNING: dict[str, type[Settings]] = {"fb-hsvi": FbHsvi, "periem": PeriEm, "em": Em, "pbvi": Pbvi}  # plan with a model
 BY_PROBLEM = {**PLAYING, **PLANNING}  # all methods that take a problem
-ENTRIES = (*PLAYING.values(), *LOGGED.values(), *PLANNING.values())
 
 
-def entry_of(settings: Settings) -> Entry:
-    """The method that these settings belong to."""
-    return next(entry for entry in ENTRIES if isinstance(settings, entry.settings))
+class Task(NamedTuple):
+    """A run before it starts: what to learn or plan from, how, and for how long."""
+
+    source: Source
+    settings: Settings
+    inputs: Inputs = Inputs()
+    budget: Budget = Budget()
+
+    def method(self) -> Method:
+        """The method, ready to run; imported here, with its kernels."""
+        module, _, name = self.settings.runner.partition(":")
+        create: Callable[..., Method] = getattr(importlib.import_module(module), name)
+        return create(self.source, self.settings, self.inputs)
+
+    def checksum(self) -> str:
+        """SHA-256 of the source and everything else that the result depends on: identifies the run."""
+        from decpomdp.io.runs import source_digest, team_digest
+
+        sources = list(self.source) if isinstance(self.source, Sequence) else [self.source]
+        teams = [self.inputs.begin, *(self.inputs.behaviours or ())]
+        parts = [
+            [source_digest(each) for each in sources],
+            [None if team is None else team_digest(team) for team in teams],
+            self.settings,
+            self.inputs.seed,
+            self.budget,
+        ]
+        return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
 def execute(
-    source: Source,
-    entry: Entry,
-    settings: Settings,
-    inputs: Inputs,
-    budget: Budget,
-    *,
-    checkpoint: Checkpoint | None = None,
-    watch: Watch | None = None,
-    display: Display | None = None,
+    task: Task, *, checkpoint: Checkpoint | None = None, watch: Watch | None = None, display: Display | None = None
 ) -> Fit:
     """Run a method; used by `learn`, `plan` and the commands."""
-    _check(settings, inputs, budget)
+    _check(task)
+    settings, budget = task.settings, task.budget
     if budget == Budget() and settings.default_seconds is not None:
         budget = Budget(seconds=settings.default_seconds)
-    method = entry.method(source, settings, inputs)
-    outcome = run(method, budget, checkpoint=checkpoint, watch=watch, display=display)
-    return outcome.fit.described(settings, inputs.seed)
+    outcome = run(task.method(), budget, checkpoint=checkpoint, watch=watch, display=display)
+    return outcome.fit.described(settings, task.inputs.seed)
 
 
-def _check(settings: Settings, inputs: Inputs, budget: Budget) -> None:
-    """Reject limits and inputs that the method would ignore."""
-    names = {"seconds": "time_limit"}
+def _check(task: Task) -> None:
+    """Reject numbers out of range, and limits and inputs that the method would ignore."""
+    _, settings, inputs, budget = task
+    checks.whole("seed", inputs.seed, 0, 2**63 - 1)
+    checks.threads(inputs.threads)
+    if budget.seconds is not None:
+        checks.number("time_limit", budget.seconds, 0.0, 1e9)
     for limit in ("steps", "iterations"):
-        if getattr(budget, limit) is not None and limit not in settings.limits:
-            known = ", ".join(names.get(name, name) for name in settings.limits)
+        if getattr(budget, limit) is None:
+            continue
+        checks.whole(limit, getattr(budget, limit), 1, 2**62)
+        if limit not in settings.limits:
+            known = ", ".join("time_limit" if name == "seconds" else name for name in settings.limits)
             raise InputError(f"{limit}: not a limit of {settings.method}, which has {known}")
     for name in ("begin", "behaviours", "engine"):
         if getattr(inputs, name) is not None and name not in settings.inputs:
@@ -191,10 +188,10 @@ def learn(
     True
     """
     opened_source = source_of(source, discount)
-    entry, settings = chosen(*methods_for("learn", opened_source), method, fields)
+    settings = chosen(*methods_for("learn", opened_source), method, fields)
     inputs = Inputs(seed, threads, engine, begin, behaviours)
     budget = Budget(seconds=time_limit, steps=steps, iterations=iterations)
-    fit = _run(opened_source, entry, settings, inputs, budget, progress, watch, checkpoint)
+    fit = _run(Task(opened_source, settings, inputs, budget), progress, watch, checkpoint)
     if not taught(fit):
         warnings.warn(
             "nothing was learned within the limits: the team is the initial one; allow more time or steps",
@@ -252,10 +249,9 @@ def plan(
     'converged'
     """
     model = opened_model(problem, discount)
-    entry, settings = chosen(*methods_for("plan", model), method, fields)
-    inputs = Inputs(seed, threads, None, begin)
+    settings = chosen(*methods_for("plan", model), method, fields)
     budget = Budget(seconds=time_limit, iterations=iterations)
-    return _run(model, entry, settings, inputs, budget, progress, watch, checkpoint)
+    return _run(Task(model, settings, Inputs(seed, threads, None, begin), budget), progress, watch, checkpoint)
 
 
 def evaluate(
@@ -319,23 +315,22 @@ def _judge(team: Team, problem: Judge) -> DecPOMDP | Simulator | Episodes:
 
 
 def chosen(
-    known: dict[str, Entry], default: str, method: Settings | str | None, fields: dict[str, Any]
-) -> tuple[Entry, Settings]:
-    """The requested method, with its settings."""
+    known: dict[str, type[Settings]], default: str, method: Settings | str | None, fields: dict[str, Any]
+) -> Settings:
+    """The settings of the requested method."""
     if isinstance(method, Settings):
-        entry = next((entry for entry in known.values() if isinstance(method, entry.settings)), None)
-        if entry is None:
-            kinds = ", ".join(entry.settings.__name__ for entry in known.values())
+        if not isinstance(method, tuple(known.values())):
+            kinds = ", ".join(kind.__name__ for kind in known.values())
             raise InputError(f"method: expected settings among {kinds}, got {type(method).__name__}")
         if fields:
             raise InputError(f"{next(iter(fields))}: set it in {type(method).__name__}(...)")
-        return entry, method
+        return method
     name = checks.one_of("method", default if method is None else method, tuple(known))
     for field in fields:
-        other = next((name for name, entry in known.items() if field in entry.settings.__struct_fields__), "")
-        if field not in known[name].settings.__struct_fields__ and other:
+        other = next((name for name, kind in known.items() if field in kind.__struct_fields__), "")
+        if field not in known[name].__struct_fields__ and other:
             raise InputError(f"{field}: not a setting of {name}; choose method {other} to use it")
-    return known[name], settings_of(known[name].settings, fields)
+    return settings_of(known[name], fields)
 
 
 def source_of(
@@ -371,7 +366,7 @@ def episodes_at(path: str | os.PathLike[str], discount: float | None = None, bin
     return Episodes.load(path, discount, bins=bins)
 
 
-def methods_for(command: str, source: Source) -> tuple[dict[str, Entry], str]:
+def methods_for(command: str, source: Source) -> tuple[dict[str, type[Settings]], str]:
     """The methods that `learn` or `plan` has for a source, and the default one: many agents need a critic per agent."""
     if command == "plan":
         return PLANNING, "fb-hsvi"
@@ -389,46 +384,14 @@ def taught(fit: Fit) -> bool:
     return any(isinstance(value, float | int) and math.isfinite(value) for value in values)
 
 
-def run_id(source: Source, settings: Settings, inputs: Inputs, budget: Budget) -> str:
-    """A checksum that identifies a run: of its source and everything else that its result depends on."""
-    from decpomdp.io.runs import source_digest, team_digest
-
-    sources = list(source) if isinstance(source, Sequence) else [source]
-    teams = [inputs.begin, *(inputs.behaviours or ())]
-    parts = [
-        [source_digest(each) for each in sources],
-        [None if team is None else team_digest(team) for team in teams],
-        settings,
-        inputs.seed,
-        budget,
-    ]
-    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
-
-
-def _run(
-    source: Source,
-    entry: Entry,
-    settings: Settings,
-    inputs: Inputs,
-    budget: Budget,
-    progress: bool,
-    watch: Watch | None,
-    checkpoint: str | os.PathLike[str] | None,
-) -> Fit:
-    """`execute` with checked arguments, an optional progress display and optional checkpoints."""
+def _run(task: Task, progress: bool, watch: Watch | None, checkpoint: str | os.PathLike[str] | None) -> Fit:
+    """`execute` with an optional progress display and optional checkpoints."""
     from decpomdp.core.progress import Progress
     from decpomdp.domains.references import best_value
     from decpomdp.io.checkpoints import CheckpointFolder
 
-    checks.whole("seed", inputs.seed, 0, 2**63 - 1)
-    checks.threads(inputs.threads)
-    if budget.seconds is not None:
-        checks.number("time_limit", budget.seconds, 0.0, 1e9)
-    for name in ("steps", "iterations"):
-        if getattr(budget, name) is not None:
-            checks.whole(name, getattr(budget, name), 1, 2**62)
     if watch is not None:
         checks.callback("watch", watch)
-    folder = None if checkpoint is None else CheckpointFolder(checkpoint, run_id(source, settings, inputs, budget))
-    with Progress(best=best_value(source)) if checks.truth("progress", progress) else nullcontext() as display:
-        return execute(source, entry, settings, inputs, budget, checkpoint=folder, watch=watch, display=display)
+    folder = None if checkpoint is None else CheckpointFolder(checkpoint, task.checksum())
+    with Progress(best=best_value(task.source)) if checks.truth("progress", progress) else nullcontext() as display:
+        return execute(task, checkpoint=folder, watch=watch, display=display)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import decpomdp as dp
-from decpomdp.api import ENTRIES
+from decpomdp.api import LOGGED, PLANNING, PLAYING
 from decpomdp.core.settings import Settings, about, expected, settings_of
 
-KINDS = [entry.settings for entry in ENTRIES]
+KINDS = [*PLAYING.values(), *LOGGED.values(), *PLANNING.values()]
 FIELDS = [(kind, field) for kind in KINDS for field in msgspec.structs.fields(kind)]
 WRONG = [math.nan, math.inf, -1e300, "nonsense", object(), [None]]
 

@@ -26,7 +26,7 @@ from decpomdp.io.dpomdp.writer import format_dpomdp
 from decpomdp.io.logged import validate_logged
 from decpomdp.io.runs import RUN, TEAM, TRACE, read_run
 from decpomdp.io.tables import read_table, write_table
-from decpomdp.io.team import controller_from_json, controller_to_json, team_from_json, team_to_json
+from decpomdp.io.team import controller_to_json, team_from_json, team_to_json
 
 LONGEST = 2000  # characters of a complaint
 SHOWN = 50  # one in so many accepted runs becomes a page, which takes a hundred times longer than reading
@@ -129,24 +129,23 @@ def compare(model, expected):
 
 
 def team(data):
-    return _json_team(data, team_from_json, team_to_json)
+    return _json_team(data, team_to_json)
 
 
 def controller(data):
-    return _json_team(data, controller_from_json, lambda found: controller_to_json(found, found.agents[0].name))
+    return _json_team(data, lambda found: controller_to_json(found, found.agents[0].name))
 
 
-def _json_team(data, read, write):
+def _json_team(data, write):
     try:
-        found = read(data, SEEN)
+        found = team_from_json(data, SEEN)
     except FormatError as error:
         return in_words(error)
     for own in found.controllers:
         distributions(own.initial, own.action, own.transition)
     assert 0 <= found.discount <= 1
-    written = write(found)
-    assert read(written, SEEN) == found
-    assert write(read(written, SEEN)) == written
+    again = team_from_json(write(found), SEEN)
+    assert write(again) == write(found)
     return True
 
 

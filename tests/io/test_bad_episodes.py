@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 from .made_episodes import episodes, refusal, with_column, written
 
 ENDED = "expected terminated or truncated to be true on the last row of"
-PROBABILITY = "expected a probability above 0 and up to 1"
 
 
 # In episodes of 1, 5, 4 and 2 steps: rows 1 to 5 are episode 1.
@@ -17,13 +16,13 @@ def test_errors_give_the_place(path):
         ("episode_id", 4, None, "row 4 (episode None, step 3), column episode_id: expected a value, got null"),
         ("episode_id", 4, 0, "row 4 (episode 0, step 3), column episode_id: expected an id not used before"),
         ("t", 4, 7, "row 4 (episode 1, step 7), column t: expected 0, 1, 2, ... in an episode, got 7"),
-        ("observation", 4, [0, 2], "column observation, agent right: expected a number from 0 to 1 (null only at t ="),
-        ("observation", 4, None, "column observation, agent left: expected a number from 0 to 2"),
+        ("observation", 4, [0, 2], "episode 1, step 3, agent right: expected an observation from 0 to 1, got 2"),
+        ("observation", 4, None, "episode 1, step 3, agent left: expected an observation from 0 to 2, got -1"),
         ("observation", 4, [0], "column observation: expected a list of 2 numbers, one per agent, got [0]"),
-        ("action", 4, [0, 3], "column action, agent right: expected a number from 0 to 2, got 3"),
-        ("action", 4, [0, None], "column action, agent right: expected a number from 0 to 2, got null"),
-        ("action_prob", 4, [1, 0], f"column action_prob, agent right: {PROBABILITY}"),
-        ("reward", 4, float("nan"), "row 4 (episode 1, step 3), column reward: expected a finite number, got nan"),
+        ("action", 4, [0, 3], "episode 1, step 3, agent right: expected an action from 0 to 2, got 3"),
+        ("action", 4, [0, None], "episode 1, step 3, agent right: expected an action from 0 to 2, got -1"),
+        ("action_prob", 4, [1, 0], "agent right: expected a behaviour probability above 0 and up to 1"),
+        ("reward", 4, float("nan"), "rewards[r=4] is nan, expected a finite number"),
         ("terminated", 4, True, "column terminated: expected false before the last row of an episode, got True"),
         ("ended", 5, False, f"row 5 (episode 1, step 4), column terminated: {ENDED}"),
     ]:
@@ -44,8 +43,8 @@ def test_errors_give_the_place(path):
 def test_columns_of_the_wrong_type(path):
     for column, value, kind, expected in [
         ("t", "soon", pa.string(), "column t: expected int64, got string (Failed to parse string: 'soon'"),
-        ("observation", 0, pa.int16(), "column observation: expected list<item: int64>, got int16"),
-        ("action", [0.5, 0], pa.list_(pa.float32()), "column action: expected list<item: int64>, got list<"),
+        ("observation", 0, pa.int16(), "column observation: expected list<item: int16>, got int16"),
+        ("action", [0.5, 0], pa.list_(pa.float32()), "column action: expected list<item: int16>, got list<"),
         ("action", [2**64 - 1, 0], pa.list_(pa.uint64()), "Integer value 18446744073709551615 not in range"),
         ("terminated", [True], pa.list_(pa.bool_()), "column terminated: expected bool, got list<"),
     ]:
@@ -71,7 +70,7 @@ def test_bad_metadata_is_refused(path):
             {"format": "decpomdp-episodes/2"},
             'metadata: format: expected "decpomdp-episodes/1", got "decpomdp-episodes/2"',
         ),
-        ({"discount": 2}, "metadata: discount: expected a number from 0 to 1, got 2.0"),
+        ({"discount": 2}, "discount: expected a number from 0 to 1, got 2.0"),
         ({"agents": [{"name": "a"}]}, "metadata: agents[0]: object missing required field actions"),
         ({"colour": "red"}, "metadata: object contains unknown field colour"),
         (

@@ -14,7 +14,6 @@ from decpomdp.io.team import (
     read_team,
     team_from_json,
     team_to_json,
-    write_controller,
     write_team,
 )
 
@@ -104,7 +103,7 @@ def test_people_can_read_it():
 @pytest.mark.parametrize("n", [0, 1])
 def test_one_agents_controller_is_a_team_of_one(tmp_path, n):
     held = team(first=n == 1)
-    write_controller(held, held.agents[n].name, tmp_path / "one.json")
+    held.save(tmp_path / "one.json", held.agents[n].name)
     alone = read_team(tmp_path / "one.json")
     assert alone == Team(held.agents[n : n + 1], held.controllers[n : n + 1], held.discount, held.problem)
     content = json.loads((tmp_path / "one.json").read_bytes())

@@ -52,14 +52,6 @@ def test_every_route_is_a_way_through_the_network(side):
                 assert {*zip(streets, streets[1:], signs, strict=False)} <= ways
 
 
-def test_neighbours_are_where_the_approaches_come_from():
-    lights, names = network.lights(4), network.approaches(4)
-    for n, row in enumerate(network.neighbours(4).tolist()):
-        for a, other in enumerate(row):
-            begin = names[4 * n + a].removesuffix(lights[n])
-            assert begin == lights[other] if other >= 0 else begin.rstrip("0123") in ("left", "right", "top", "bottom")
-
-
 def test_demand_is_fixed_by_its_seed_and_as_dense_as_asked():
     def first(seed, rate=360.0, blocks=360):
         demand = Demand(4, rate, seed)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from decpomdp.core import Team
-from decpomdp.environments.sumo import network
-from decpomdp.environments.sumo.grid import Played, SumoGrid, episode_seed, nearby, pooled
+from decpomdp.environments.sumo.grid import Played, SumoGrid, episode_seed, pooled
 from decpomdp.environments.sumo.simulation import Measures
 from decpomdp.kernels.rollout import Paths
 from decpomdp.rollouts.play import players_of
@@ -20,16 +19,6 @@ def lights(monkeypatch):
     import shared_lights
 
     return shared_lights
-
-
-def test_a_neighbourhood_is_a_light_and_those_next_to_it():
-    table = nearby(16, 0.5)
-    lights = network.lights(4)
-    corner, inner = lights.index("A0"), lights.index("B2")
-    assert {lights[m]: table[m, corner] for m in np.flatnonzero(table[:, corner])} == {"A0": 1, "A1": 0.5, "B0": 0.5}
-    named = {lights[m] for m in np.flatnonzero(table[:, inner] == 0.5)}
-    assert named == {"A2", "C2", "B1", "B3"}
-    assert np.array_equal(nearby(16, 0.0), np.eye(16))
 
 
 def test_every_light_becomes_an_episode_of_its_own():

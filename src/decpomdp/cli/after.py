@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MANY = 8  # agents up to which nodes are listed one by one
 TEST_EPISODES = {True: 1000, False: 20}  # on a fast and on a slow simulator
 VALUE_SECONDS, POSTERIOR_SECONDS, PAGE_SECONDS = 60.0, 20.0, 30.0  # time limits
+TICK = 0.1  # seconds between updates of a line
+ABANDONED = "decpomdp-after"  # name of the threads of the steps
 VERDICTS = {"cloned behaviour": "the estimate is lower, so the cloned behaviour is returned instead"}
 
 Result = TypeVar("Result")
@@ -34,8 +36,7 @@ def finish(work: "Work", folder: Path, fit: "Fit", record: "RunRecord", options:
     steps, command = AfterRun(work, options.quiet), shlex.join(["decpomdp", "report", str(folder)])
     try:
         if options.posterior:
-            task = lambda: _with_posterior(work, fit, options.threads)  # noqa: E731
-            fit = steps.run("posterior", task, 2 * POSTERIOR_SECONDS) or fit
+            fit = steps.run("posterior", lambda: _with_posterior(work, fit), 2 * POSTERIOR_SECONDS) or fit
         if options.value:
             _add_value(work, fit, record, steps)
             write_record(folder, record)
@@ -50,13 +51,13 @@ class AfterRun:
     """Runs the steps after a run within their time limits."""
 
     def __init__(self, work: "Work", quiet: bool) -> None:
-        self.source: Any = work.source  # None after a step that may still be using it
+        self.source: Any = work.task.source  # None after a step that may still be using it
         self.quiet = quiet
 
     def run(self, name: str, task: Callable[[], Result], seconds: float) -> Result | None:
         """The result of a step; None if it failed, after one line with the reason."""
         try:
-            return words.bounded(name, task, seconds, self.quiet)
+            return self._finished(name, task, seconds)
         except TimeoutError as error:
             self.source = None
             words.note(str(error))
@@ -64,15 +65,40 @@ class AfterRun:
             words.note(f"{name}: {type(error).__name__}: {error}")
         return None
 
+    def _finished(self, name: str, task: Callable[[], Result], seconds: float) -> Result:
+        """The result of a task, shown while it runs; TimeoutError after `seconds`, while its thread continues."""
+        from concurrent.futures import wait
 
-def _with_posterior(work: "Work", fit: "Fit", threads: int | None) -> "Fit":
+        from decpomdp.core.run import on_thread
+
+        future, began, shown, live = on_thread(task, ABANDONED), time.monotonic(), "", words.on_terminal()
+        try:
+            while wait([future], timeout=TICK).not_done:
+                elapsed = time.monotonic() - began
+                if elapsed > seconds:
+                    raise TimeoutError(f"{name}: not complete after {seconds:g} s")
+                if self.quiet or not (live or (elapsed > words.QUIET and not shown)):
+                    continue
+                if live:
+                    shown = f"{name} ... {elapsed:.0f} s (at most {seconds:g} s)"
+                    words.aside("\r" + shown)
+                else:
+                    shown = f"{name} (at most {seconds:g} s)"
+                    words.aside(shown + "\n")
+        finally:
+            if live and shown:
+                words.aside("\r" + " " * len(shown) + "\r")
+        return future.result()
+
+
+def _with_posterior(work: "Work", fit: "Fit") -> "Fit":
     """The fit with the posterior from fresh episodes of its team; unchanged if there is none to compute."""
     from contextlib import suppress
     from dataclasses import replace
 
     from decpomdp.core import Episodes, InputError
 
-    simulator = work.source
+    simulator: Any = work.task.source
     if work.record.command == "plan" or isinstance(simulator, Episodes):
         return fit
     if len(simulator.agents) > MANY:  # joint importance ratios of so many agents contain no information
@@ -82,59 +108,57 @@ def _with_posterior(work: "Work", fit: "Fit", threads: int | None) -> "Fit":
     from decpomdp.interaction.posterior_of_team import read_out
 
     with suppress(InputError):  # constant rewards
-        return read_out(simulator, fit, seed=work.inputs.seed, threads=threads, time_limit=POSTERIOR_SECONDS)
+        inputs = work.task.inputs
+        return read_out(simulator, fit, seed=inputs.seed, threads=inputs.threads, time_limit=POSTERIOR_SECONDS)
     return fit
 
 
 def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: AfterRun) -> None:
     """The value of the team, computed independently of the method's own estimate."""
     from decpomdp.core import DecPOMDP, Episodes
-    from decpomdp.io.runs import ValueRecord
+    from decpomdp.planners.common import played_by
 
-    if isinstance(work.source, Episodes):
-        if not fit.trace:
-            return
-        if record.method == "world" or fit.facts.get("planned_by"):
-            record.value = _value_in_world(fit)
-            return
-        record.bound, record.sample_size = last_number(fit, "bound"), last_number(fit, "sample_size")
-        sweeps, estimate = last_number(fit, "sweep"), fit.facts.get("estimate")
-        record.sweeps = None if sweeps is None else int(sweeps)
-        if isinstance(estimate, int | float):
-            held, others, longest = (fit.facts[name] for name in ("held_out", "learned_from", "horizon"))
-            how = f"estimated over {longest} steps, on {held} held-out episodes, for a team learned from the other "
-            record.value = ValueRecord(value=float(estimate), method=f"{how}{others}")
+    source: Any = work.task.source
+    if isinstance(source, Episodes):
+        if fit.trace:
+            _add_value_from_episodes(fit, record)
         return
     posterior = getattr(fit, "posterior", None)
     record.posterior_nodes = None if posterior is None else list(posterior.sizes)
     if fit.trace and fit.trace[-1].get("upper") is not None:
         record.upper_bound, record.gap = last_number(fit, "upper"), last_number(fit, "gap")
-    source, team, seed = work.source, fit.team, work.inputs.seed ^ 1
     if isinstance(source, DecPOMDP):
-        horizon = getattr(work.settings, "horizon", None) if record.command == "plan" else None
+        model, horizon = source, None
         if record.command == "plan":
-            from decpomdp.planners.common import played_by
-
-            source = played_by(source, team)
-        record.problem, record.horizon = source.name, horizon
-        model = source
-        record.value = steps.run("exact value", lambda: _exact(model, team, horizon), VALUE_SECONDS)
+            model, horizon = played_by(source, fit.team), getattr(work.task.settings, "horizon", None)
+        record.problem, record.horizon = model.name, horizon
+        record.value = steps.run("exact value", lambda: _exact(model, fit.team, horizon), VALUE_SECONDS)
     elif steps.source is None:
         words.note("no value: the simulator is still in use by the posterior")
     else:
-        simulator = source
-        record.value = steps.run("test episodes", lambda: sampled(simulator, team, seed), VALUE_SECONDS)
+        seed = work.task.inputs.seed ^ 1
+        record.value = steps.run("test episodes", lambda: sampled(source, fit.team, seed), VALUE_SECONDS)
 
 
-def _value_in_world(fit: "Fit") -> "ValueRecord | None":
-    """The value of the team in the world that was fitted to the recorded episodes."""
+def _add_value_from_episodes(fit: "Fit", record: "RunRecord") -> None:
+    """The value in the fitted world, or the method's estimate on held-out episodes."""
     from decpomdp.io.runs import ValueRecord
 
-    value, high = fit.facts.get("value"), fit.facts.get("high")
-    if not isinstance(value, float):
-        return None
-    error = (high - value) / 2 if isinstance(high, float) else None
-    return ValueRecord(value=value, standard_error=error, method="expected in the likeliest fitted world")
+    facts = fit.facts
+    if record.method == "world" or facts.get("planned_by"):
+        value, high = facts.get("value"), facts.get("high")
+        if isinstance(value, float):
+            error = (high - value) / 2 if isinstance(high, float) else None
+            how = "expected in the likeliest fitted world"
+            record.value = ValueRecord(value=value, standard_error=error, method=how)
+        return
+    record.bound, record.sample_size = last_number(fit, "bound"), last_number(fit, "sample_size")
+    sweeps, estimate = last_number(fit, "sweep"), facts.get("estimate")
+    record.sweeps = None if sweeps is None else int(sweeps)
+    if isinstance(estimate, int | float):
+        how = f"estimated over {facts['horizon']} steps, on {facts['held_out']} held-out episodes, "
+        how += f"for a team learned from the other {facts['learned_from']}"
+        record.value = ValueRecord(value=float(estimate), method=how)
 
 
 def _exact(model: "DecPOMDP", team: "Team", horizon: int | None) -> "ValueRecord":

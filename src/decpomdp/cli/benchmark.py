@@ -71,7 +71,7 @@ def benchmark(
     for method in names:
         if method not in BY_PROBLEM:
             raise InputError(f"--methods: expected names among {', '.join(BY_PROBLEM)}, got {method!r}")
-        if steps is not None and "steps" not in BY_PROBLEM[method].settings.limits:
+        if steps is not None and "steps" not in BY_PROBLEM[method].limits:
             raise InputError(f"--steps: not a limit of {method}; give a --time-limit")
     for problem in chosen:
         (load_model if any(method in PLANNING for method in names) else load)(problem)
@@ -109,13 +109,13 @@ def run_cell(settings: Mapping[str, Any]) -> None:
 
     The files of a run that was killed before its first checkpoint are removed, and the run starts again.
     """
-    from decpomdp.api import BY_PROBLEM, PLANNING, chosen
+    from decpomdp.api import BY_PROBLEM, PLANNING, Task
     from decpomdp.core.run import Budget, Inputs
     from decpomdp.io.run_folder import can_resume, empty
 
     folder, inputs, method = Path(settings["out"]), Inputs(threads=settings["threads"]), settings["method"]
     command = "plan" if method in PLANNING else "learn"
-    options = runs.Options(settings["threads"], None, quiet=True, value=True, posterior=False, report=True)
+    options = runs.Options(None, quiet=True, value=True, posterior=False, report=True)
     resuming = can_resume(folder)
     if resuming:
         work = runs.resumed(command, folder, inputs)
@@ -123,7 +123,6 @@ def run_cell(settings: Mapping[str, Any]) -> None:
         if folder.is_dir():
             empty(folder)
         budget = Budget(seconds=settings["time_limit"], steps=settings["steps"])
-        start = runs.Start(command, settings["problem"], None, None, None, budget)
-        inputs = inputs._replace(seed=settings["seed"])
-        work = runs.started(start, lambda _: chosen(BY_PROBLEM, method, method, {}), inputs)
+        inputs, opened = inputs._replace(seed=settings["seed"]), runs.opened(command, settings["problem"])
+        work = runs.started(command, settings["problem"], Task(opened, BY_PROBLEM[method](), inputs, budget))
     runs.execute(work, folder, resuming, options)

@@ -1,13 +1,13 @@
 """`decpomdp learn` and `decpomdp plan`: options in, a run in a folder out.
 
-The settings of the methods are options, generated with their ranges, defaults and descriptions (`with_fields`).
+The settings of the methods are options, generated with their ranges, defaults and descriptions (`command_of`).
 """
 
 import inspect
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
@@ -16,15 +16,14 @@ from decpomdp.cli import after, engine, runs, words
 if TYPE_CHECKING:
     import msgspec
 
-    from decpomdp.api import Entry, Source
+    from decpomdp.api import Source
     from decpomdp.core.settings import About, Settings
 
 LIMITS, AFTER = "Limits", "After the run"
 LEARN_ONLY = ("bins", "steps", "posterior", "engine_name", "scheduler")  # options that `plan` does not have
 PLAIN = (int, float, bool, str)
 UNBOUNDED = 1e9  # larger upper limits of settings are not shown
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+TITLES = {"sbpr-loop": "sbpr (by playing)", "sbpr": "sbpr (from episodes)"}  # of settings in the help
 
 
 def learn(**options: Any) -> None:
@@ -99,10 +98,10 @@ def _run(
     **fields: Any,
 ) -> None:
     """Start or resume a run and print its result; the parameters are the options of both commands."""
+    from decpomdp.api import Task
     from decpomdp.core import InputError
     from decpomdp.core.run import Budget, Inputs
 
-    options = runs.Options(threads, checkpoint_every, quiet, value, posterior, report)
     inputs = Inputs(seed or 0, threads)
     if resume is not None:
         given = {"out": out, "method": method, "seed": seed, "discount": discount, "bins": bins, "begin": begin}
@@ -111,14 +110,17 @@ def _run(
         work, folder = runs.resumed(command, resume, inputs, source), resume
     else:
         source, folder = _check_required(source, out, discount)
+        opened = runs.opened(command, source, discount, bins=bins)
+        settings = _settings(command, opened, method, fields)
+        inputs = inputs._replace(begin=None if begin is None else runs.team_at(begin, opened))
         budget = Budget(seconds=time_limit, steps=steps, iterations=iterations)
-        start = runs.Start(command, source, discount, bins, begin, budget)
-        work = runs.started(start, lambda opened: _chosen(command, opened, method, fields), inputs)
-    if engine_name == engine.DASK and "engine" not in work.settings.inputs:
-        raise InputError(f"--engine {engine.DASK}: not supported by {work.settings.method}")
+        work = runs.started(command, source, Task(opened, settings, inputs, budget), bins, begin or "")
+    if engine_name == engine.DASK and "engine" not in work.task.settings.inputs:
+        raise InputError(f"--engine {engine.DASK}: not supported by {work.task.settings.method}")
+    options = runs.Options(checkpoint_every, quiet, value, posterior, report)
     with engine.opened(engine_name, scheduler, threads) as cluster:
-        work = work._replace(inputs=work.inputs._replace(engine=cluster))
-        result = runs.execute(work, folder, resume is not None, options)
+        task = work.task._replace(inputs=work.task.inputs._replace(engine=cluster))
+        result = runs.execute(work._replace(task=task), folder, resume is not None, options)
     words.tell(result, as_json, after.lines_of(result))
 
 
@@ -149,15 +151,14 @@ def _check_required(source: str | None, out: Path | None, discount: float | None
     return source, out
 
 
-def _chosen(command: str, source: "Source", method: str | None, fields: dict[str, Any]) -> "tuple[Entry, Settings]":
-    """The method with its settings; an option of another method is rejected."""
+def _settings(command: str, source: "Source", method: str | None, fields: dict[str, Any]) -> "Settings":
+    """The settings of the method; an option of another method is rejected."""
     from decpomdp.api import chosen, methods_for
     from decpomdp.core import InputError, checks
 
     known, default = methods_for(command, source)
     name = checks.one_of("--method", default if method is None else method, tuple(known))
-    kind = known[name].settings
-    found = given(fields, kind)
+    found = given(fields, known[name])
     try:
         return chosen(known, name, name, found)
     except InputError as error:
@@ -166,34 +167,45 @@ def _chosen(command: str, source: "Source", method: str | None, fields: dict[str
         raise InputError(f"{option}:{rest.replace(' or None, got', ', got')}") from None
 
 
-def with_fields(command: Command, methods: "dict[str, type[Settings]]", names: str) -> Callable[..., Any]:
-    """The command with every field of every method as an option, in place of its `**fields`.
+def command_of(name: str, detailed: bool) -> Callable[..., None]:
+    """`learn` or `plan` with its options; `detailed`: also the settings of its methods, which import numpy."""
+    hidden = ("command", "fields") if name == "learn" else ("command", "fields", *LEARN_ONLY)
+    options = {p.name: p for p in inspect.signature(_run).parameters.values() if p.name not in hidden}
+    if name == "plan":
+        argument = typer.Argument(metavar="PROBLEM", help=words.PROBLEM)
+        options["source"] = options["source"].replace(annotation=Annotated[str | None, argument])
+    if detailed:
+        methods, names = _methods(name)
+        options["method"] = options["method"].replace(annotation=Annotated[str | None, typer.Option(help=names)])
+        options |= _fields(methods)
+    return words.with_options(learn if name == "learn" else plan, options.values())
 
-    `names` is the help of --method.
-    """
+
+def _methods(command: str) -> "tuple[list[type[Settings]], str]":
+    """The methods of a command, and their names for the help; the first one is the default."""
+    from decpomdp.api import LOGGED, MANY_AGENTS, PLANNING, PLAYING
+
+    def names(methods: Collection[str]) -> str:
+        first, *others = methods
+        return f"{', '.join([f'{first} (default)', *others])}."
+
+    if command == "plan":
+        return [*PLANNING.values()], names(PLANNING)
+    many = f"Default with more than {MANY_AGENTS} agents: sbpr."
+    return [*PLAYING.values(), *LOGGED.values()], f"Problem: {names(PLAYING)} Episodes: {names(LOGGED)} {many}"
+
+
+def _fields(methods: "Iterable[type[Settings]]") -> dict[str, inspect.Parameter]:
+    """Every field of every method as an option, except nested tuning settings."""
     import msgspec
 
     owners: dict[str, list[tuple[str, msgspec.structs.FieldInfo]]] = {}
-    for name, kind in methods.items():
+    for kind in methods:
+        tag = str(kind.__struct_config__.tag)
         for field in msgspec.structs.fields(kind):
-            if not isinstance(field.default, msgspec.Struct):  # nested tuning settings are not options
-                owners.setdefault(field.name, []).append((name, field))
-    named = with_parameters(command, [_parameter(uses) for uses in owners.values()])
-    own = inspect.signature(named).parameters
-    option = own["method"].replace(annotation=Annotated[str | None, typer.Option("--method", help=names)])
-    named.__signature__ = inspect.Signature(list({**own, "method": option}.values()))  # type: ignore[attr-defined]
-    return named
-
-
-def with_parameters(command: Command, more: Iterable[inspect.Parameter] = ()) -> Callable[..., Any]:
-    """The command with its own parameters and these ones in place of its `**fields`."""
-    if command not in (learn, plan):
-        return words.with_options(command, more)
-    hidden = ("command", "fields") if command is learn else ("command", "fields", *LEARN_ONLY)
-    own = [p for p in inspect.signature(_run).parameters.values() if p.name not in hidden]
-    if command is plan:
-        own[0] = own[0].replace(annotation=Annotated[str | None, typer.Argument(metavar="PROBLEM", help=words.PROBLEM)])
-    return words.with_options(command, [*own, *more])
+            if not isinstance(field.default, msgspec.Struct):
+                owners.setdefault(field.name, []).append((TITLES.get(tag, tag), field))
+    return {name: _parameter(uses) for name, uses in owners.items()}
 
 
 def _parameter(uses: "list[tuple[str, msgspec.structs.FieldInfo]]") -> inspect.Parameter:
@@ -247,16 +259,12 @@ def given(fields: dict[str, Any], kind: "type[Settings]") -> dict[str, Any]:
     from decpomdp.core.settings import about
 
     types = {field.name: about(field.type).kind for field in msgspec.structs.fields(kind)}
-    found = {name: value for name, value in fields.items() if value is not None}
-    return {
-        name: _numbers(value) if isinstance(value, str) and _holds_numbers(types.get(name)) else value
-        for name, value in found.items()
+    numbers = {name for name, kind in types.items() if kind is int or _takes_several(kind)}
+    return {  # if a method takes several numbers, the option is a text for all methods
+        name: _numbers(value) if isinstance(value, str) and name in numbers else value
+        for name, value in fields.items()
+        if value is not None
     }
-
-
-def _holds_numbers(kind: Any) -> bool:
-    """Whether a text is parsed as numbers: if another method takes several, the option is a text for all methods."""
-    return kind is int or _takes_several(kind)
 
 
 def _takes_several(kind: Any) -> bool:

@@ -11,14 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
-from decpomdp.cli import benchmark, data, evaluate, learn, problems, reproduce, results, simulate, words
+from decpomdp.cli import after, benchmark, data, evaluate, learn, problems, reproduce, results, simulate, words
 from decpomdp.cli.runs import TERMINATED, AlreadyFinished
 
 # error of typer for wrong arguments; typer contains its own copy of click, or uses click itself
 USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 INTERRUPTED = 130  # exit code after Ctrl-C without a result
 NO_FOLDER = "the working folder no longer exists; run the command in another folder"
-TITLES = {"sbpr-loop": "sbpr (by playing)", "sbpr": "sbpr (from episodes)"}  # of settings in the help
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": problems.list_problems,
     "info": problems.info,
@@ -49,30 +48,10 @@ def app_with(detailed: Collection[str]) -> typer.Typer:
     )
     app.callback()(_main)
     for name, command in COMMANDS.items():
-        app.command(name)(_with_settings(name, command) if name in detailed else learn.with_parameters(command))
+        generated = command in (learn.learn, learn.plan)
+        app.command(name)(learn.command_of(name, name in detailed) if generated else command)
     app.add_typer(data.app, name="data")
     return app
-
-
-def _with_settings(name: str, command: Callable[..., None]) -> Callable[..., None]:
-    if name not in ("learn", "plan"):
-        return command
-    from decpomdp.api import LOGGED, MANY_AGENTS, PLANNING, PLAYING
-
-    entries, names = list(PLANNING.values()), _names(PLANNING)
-    if name == "learn":
-        entries = [*PLAYING.values(), *LOGGED.values()]
-        names = (
-            f"Problem: {_names(PLAYING)} Episodes: {_names(LOGGED)} Default with more than {MANY_AGENTS} agents: sbpr."
-        )
-    tags = {str(entry.settings.__struct_config__.tag): entry.settings for entry in entries}
-    return learn.with_fields(command, {TITLES.get(tag, tag): settings for tag, settings in tags.items()}, names)
-
-
-def _names(methods: Collection[str]) -> str:
-    """The names of methods; the first one is the default."""
-    first, *others = methods
-    return f"{', '.join([f'{first} (default)', *others])}."
 
 
 def _version(value: bool) -> None:
@@ -114,7 +93,7 @@ def _exit(code: int) -> None:
                 stream.flush()
             except (OSError, ValueError):  # closed by the reading process
                 code = code or 1
-    if code in (INTERRUPTED, TERMINATED) or any(thread.name == words.ABANDONED for thread in threading.enumerate()):
+    if code in (INTERRUPTED, TERMINATED) or any(thread.name == after.ABANDONED for thread in threading.enumerate()):
         os._exit(code)
     sys.exit(code)
 

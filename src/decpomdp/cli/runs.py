@@ -7,7 +7,7 @@ as soon as the run ends; the steps after it are in `after.py`.
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from decpomdp.cli import after, words
 
 if TYPE_CHECKING:
-    from decpomdp.api import Entry, Source
-    from decpomdp.core import DecPOMDP, Episodes, Fit, Simulator, Team
-    from decpomdp.core.run import Budget, Inputs
+    from decpomdp.api import Task
+    from decpomdp.core import Fit, Team
+    from decpomdp.core.run import Inputs
     from decpomdp.core.settings import Settings
     from decpomdp.io.runs import RunRecord
 
@@ -28,7 +28,6 @@ CODE = "{code}"  # in a hint: replaced by the name of the code, such as mine.py:
 class Options(NamedTuple):
     """Options that do not change the result of a run."""
 
-    threads: int | None
     every: float | None  # seconds between checkpoints
     quiet: bool
     value: bool  # compute the value of the team
@@ -37,42 +36,25 @@ class Options(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A run, ready to be executed."""
+    """A task with the record of its run folder."""
 
     record: "RunRecord"
-    source: "DecPOMDP | Simulator | Episodes"
-    entry: "Entry"
-    settings: "Settings"
-    inputs: "Inputs"
-    budget: "Budget"
+    task: "Task"
 
 
-class Start(NamedTuple):
-    """The options of a new run that do not belong to its method."""
-
-    command: str
-    source: str
-    discount: float | None
-    bins: int | None
-    begin: str | None
-    budget: "Budget"
-
-
-def started(start: Start, choose: "Callable[[Source], tuple[Entry, Settings]]", inputs: "Inputs") -> Work:
-    """A new run; `choose` selects its method for the opened source."""
+def started(command: str, source: str, task: "Task", bins: int | None = None, begin: str = "") -> Work:
+    """A new run; `source` and `begin` are the names of its source and of the team to begin with."""
     import msgspec
 
     from decpomdp.domains.references import best_value
     from decpomdp.io.runs import RunRecord, source_digest, team_digest, versions
 
-    command, source, discount, bins, begin, budget = start
-    opened = _opened(command, source, discount, named=True, bins=bins)
+    opened: Any = task.source
+    _, settings, inputs, budget = task
     facts = getattr(opened, "facts", {})
     for fact, meaning in (("binned", "numbers in bins, symbols per agent"), ("columns not used", "columns not used")):
         if fact in facts and os.path.isfile(source):
             words.note(f"{meaning}: {facts[fact]}")
-    entry, settings = choose(opened)
-    team = None if begin is None else _team(begin, opened)
     record = RunRecord(
         command=command,
         source=source,
@@ -86,12 +68,12 @@ def started(start: Start, choose: "Callable[[Source], tuple[Entry, Settings]]", 
         seed=inputs.seed,
         settings=msgspec.to_builtins(settings),
         budget={name: limit for name, limit in msgspec.to_builtins(budget).items() if limit is not None},
-        begin=begin or "",
-        begin_digest="" if team is None else team_digest(team),
+        begin=begin,
+        begin_digest="" if inputs.begin is None else team_digest(inputs.begin),
         versions=versions(),
         finished=False,
     )
-    return Work(record, opened, entry, settings, inputs._replace(begin=team), budget)
+    return Work(record, task)
 
 
 def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = None) -> Work:
@@ -100,7 +82,7 @@ def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = Non
 
     import msgspec
 
-    from decpomdp.api import ENTRIES, entry_of
+    from decpomdp.api import LOGGED, PLANNING, PLAYING, Task
     from decpomdp.core import InputError
     from decpomdp.core.run import Budget
     from decpomdp.domains.load import is_code
@@ -117,19 +99,18 @@ def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = Non
     if code is None:
         reject_code(folder, f"decpomdp {command} {CODE} --resume {shlex.quote(str(folder))}")
     source = _path(record, record.source) if code is None else code
-    opened = _opened(command, source, record.discount, named=code is not None, bins=record.bins)
-    check_same(record, source_digest(opened))
-    team = _team(_path(record, record.begin), opened) if record.begin else None
+    problem = opened(command, source, record.discount, named=code is not None, bins=record.bins)
+    check_same(record, source_digest(problem))
+    team = team_at(_path(record, record.begin), problem) if record.begin else None
     if team is not None and team_digest(team) != record.begin_digest:
         raise InputError(f"{record.begin}: changed since the run started; cannot resume")
     try:
-        every: Any = Union[tuple(entry.settings for entry in ENTRIES)]  # noqa: UP007
+        every: Any = Union[(*PLAYING.values(), *LOGGED.values(), *PLANNING.values())]
         settings: Settings = msgspec.convert(record.settings, every)
         budget = msgspec.convert(record.budget, Budget)
     except msgspec.ValidationError as error:
         raise InputError(f"{folder / 'run.json'}: {error}") from None
-    seed = record.seed or 0
-    return Work(record, opened, entry_of(settings), settings, inputs._replace(seed=seed, begin=team), budget)
+    return Work(record, Task(problem, settings, inputs._replace(seed=record.seed or 0, begin=team), budget))
 
 
 def execute(work: Work, folder: Path, resuming: bool, options: Options) -> dict[str, Any]:
@@ -156,29 +137,19 @@ class AlreadyFinished(Exception):  # noqa: N818 - not an error
 
 def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> dict[str, Any]:
     from decpomdp.api import execute as run_method
-    from decpomdp.api import run_id, taught
+    from decpomdp.api import taught
     from decpomdp.core.progress import Progress
     from decpomdp.io.checkpoints import EVERY, CheckpointFolder
     from decpomdp.io.run_folder import RunLog
     from decpomdp.io.runs import LOG, write_fit, write_record
 
     every = EVERY if options.every is None else options.every
-    identity = run_id(work.source, work.settings, work.inputs, work.budget)
-    checkpoint = CheckpointFolder(folder, identity, every)
+    checkpoint = CheckpointFolder(folder, work.task.checksum(), every)
     if resuming and not checkpoint.exists:
         words.note(f"{folder}: no checkpoint; the run starts from the beginning")
     shown = nullcontext() if options.quiet else Progress(best=work.record.best_known)
     with RunLog(sys.argv[1:], folder / LOG) as log, shown as display:
-        fit = run_method(
-            work.source,
-            work.entry,
-            work.settings,
-            work.inputs,
-            work.budget,
-            checkpoint=checkpoint,
-            watch=log.watch,
-            display=display,
-        )
+        fit = run_method(work.task, checkpoint=checkpoint, watch=log.watch, display=display)
         log.close(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s")
     if resuming and fit.stopped in ("interrupted", "terminated") and len(fit.trace) < _rows_before(folder):
         words.note(f"no improvement over the saved result; {folder} is unchanged")
@@ -215,7 +186,9 @@ def reject_code(path: Path, hint: str) -> None:
         raise InputError(f"{path}: learned from {source}; code is run only when it is named: {command}")
 
 
-def _opened(command: str, source: str, discount: float | None, named: bool, bins: int | None = None) -> Any:
+def opened(
+    command: str, source: str, discount: float | None = None, *, named: bool = True, bins: int | None = None
+) -> Any:
     """The source of a run; it may be code only if the user has `named` it in this command."""
     from decpomdp.api import source_of
     from decpomdp.domains.code import load_named
@@ -227,7 +200,8 @@ def _opened(command: str, source: str, discount: float | None, named: bool, bins
     return opened_model(source, discount) if command == "plan" else source_of(source, discount, bins)
 
 
-def _team(name: str, source: Any) -> "Team":
+def team_at(name: str, source: Any) -> "Team":
+    """The team to begin with: a file, or a policy of the problem."""
     from decpomdp.core import Episodes
     from decpomdp.io.team import read_team
     from decpomdp.rollouts.collect import team_for

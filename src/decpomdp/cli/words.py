@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,11 +17,7 @@ PROBLEM = "A built-in problem (see `decpomdp list`), a .dpomdp file, or Python c
 
 WIDE = 400  # characters of a table that is written to a file or a pipe, so that no cell is folded
 QUIET = 2.0  # seconds before progress is shown
-TICK = 0.1  # seconds between updates of a line
-ABANDONED = "decpomdp-bounded"  # name of the threads of `bounded`
 HUGE = 1e15  # larger numbers are printed with an exponent
-
-Result = TypeVar("Result")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
@@ -97,38 +93,6 @@ def note(message: str) -> None:
     from decpomdp.core.text import on_a_line
 
     aside(on_a_line(message) + "\n")
-
-
-def bounded(name: str, task: "Callable[[], Result]", seconds: float, quiet: bool) -> "Result":
-    """The result of a task, shown while it runs; TimeoutError after `seconds`, while its thread continues."""
-    import time
-    from concurrent.futures import Future, wait
-    from threading import Thread
-
-    future: Future[Result] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(task())
-        except BaseException as error:
-            future.set_exception(error)
-
-    Thread(target=work, name=ABANDONED, daemon=True).start()
-    began, shown, live = time.monotonic(), "", on_terminal()
-    try:
-        while wait([future], timeout=TICK).not_done:
-            elapsed = time.monotonic() - began
-            if elapsed > seconds:
-                raise TimeoutError(f"{name}: not complete after {seconds:g} s")
-            if not quiet and (live or (elapsed > QUIET and not shown)):
-                shown = (
-                    f"{name} ... {elapsed:.0f} s (at most {seconds:g} s)" if live else f"{name} (at most {seconds:g} s)"
-                )
-                aside("\r" + shown if live else shown + "\n")
-    finally:
-        if live and shown:
-            aside("\r" + " " * len(shown) + "\r")
-    return future.result()
 
 
 @contextmanager

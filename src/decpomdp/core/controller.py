@@ -255,12 +255,10 @@ class Team(Value):
 
     def save(self, path: str | os.PathLike[str], agent: str | None = None) -> None:
         """Write the team, or the controller of one agent, as readable JSON; an existing file is replaced."""
-        from decpomdp.io.team import write_controller, write_team
+        from decpomdp.io.files import write_bytes
+        from decpomdp.io.team import controller_to_json, team_to_json
 
-        if agent is None:
-            write_team(self, path)
-        else:
-            write_controller(self, agent, path)
+        write_bytes(path, team_to_json(self) if agent is None else controller_to_json(self, agent))
 
     def minimised(self) -> "Team":
         """The same behaviour with as few nodes as possible.

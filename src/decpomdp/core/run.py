@@ -269,8 +269,7 @@ class _Driver:
 
     def work(self, task: Callable[[], Result]) -> Result:
         """Do `task` on a worker thread, while this thread watches the clock and receives signals."""
-        future: Future[Result] = Future()
-        threading.Thread(target=_fulfil, args=(future, task), name="decpomdp-step", daemon=True).start()
+        future = on_thread(task, "decpomdp-step")
         limited = self.budget.seconds is not None or self.budget.cpu_seconds is not None
         tick = TICK if limited or self.display or self.within else IDLE
         while wait([future], timeout=tick).not_done:
@@ -291,11 +290,18 @@ class _Driver:
             self.stop[0] = self.stop[0] or PROCESSOR_TIME
 
 
-def _fulfil(future: "Future[Result]", task: Callable[[], Result]) -> None:
-    try:
-        future.set_result(task())
-    except BaseException as error:
-        future.set_exception(error)
+def on_thread(task: Callable[[], Result], name: str) -> "Future[Result]":
+    """Start `task` on a new thread, which does not keep the process alive."""
+    future: Future[Result] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(task())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, name=name, daemon=True).start()
+    return future
 
 
 @contextmanager

@@ -37,6 +37,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Settings(Tuning, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="method"):
     """Base of the settings of a method."""
 
+    runner: ClassVar[str]  # "module:name" of the method, called with (problem or episodes, settings, inputs)
     limits: ClassVar[tuple[str, ...]] = ("seconds",)  # the fields of `Budget` that the method counts
     inputs: ClassVar[tuple[str, ...]] = ()  # its inputs in addition to its source: "begin", "behaviours", "engine"
     default_seconds: ClassVar[float | None] = None  # the time limit if no limit is given; None: until it has converged

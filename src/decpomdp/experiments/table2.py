@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from decpomdp.api import PLANNING, PLAYING, chosen, execute
+from decpomdp.api import BY_PROBLEM, Task, execute
 from decpomdp.core import DecPOMDP, Fit
 from decpomdp.core.run import Budget, Inputs, warm_up
 from decpomdp.domains.load import load_model
@@ -38,7 +38,6 @@ from decpomdp.experiments.published import (
 )
 from decpomdp.learners import BayesFit
 
-METHODS_OF_API = PLANNING | PLAYING
 LEARNERS = {"sbpr-iterations": "sbpr", "sbpr-time": "sbpr", "mcem-time": "mcem"}  # two columns of one method
 PLANNERS = ("periem", "fb-hsvi")
 BUDGET = ("processor_seconds", "steps", "iterations")  # limits that are not settings of the method
@@ -114,16 +113,14 @@ def _fit(model: DecPOMDP, method: str, seed: int, limits: dict[str, Any]) -> Fit
     fields = {key: value for key, value in limits.items() if key not in BUDGET}
     if seconds is not None and method in ("sbpr", "mcem"):
         fields["patience"] = ENDLESS
-    entry, settings = chosen(METHODS_OF_API, method, method, fields)
     budget = Budget(cpu_seconds=seconds, steps=limits.get("steps"), iterations=limits.get("iterations"))
-    return execute(model, entry, settings, Inputs(seed, 1), budget)
+    return execute(Task(model, BY_PROBLEM[method](**fields), Inputs(seed, 1), budget))
 
 
 @cache
 def _warm_up(method: str) -> None:
     """Compiled code is loaded once per process; that time belongs to no cell."""
-    entry, settings = chosen(METHODS_OF_API, method, method, {})
-    warm_up(entry.method(load_model("broadcast", DISCOUNT), settings, Inputs(0, 1)).toy())
+    warm_up(Task(load_model("broadcast", DISCOUNT), BY_PROBLEM[method](), Inputs(0, 1)).method().toy())
 
 
 def rows(results: Results) -> ResultRows:

@@ -12,9 +12,9 @@ Compressed with zstd, with a checksum on every page. The metadata hold one JSON 
 agents with their labels, discount, name, facts and the version that wrote it. A file made by another tool may use other
 widths of numbers, lists without a fixed size, null for a whole list, and further columns, but has to carry that object.
 
-Files are read column by column, without Python loops over rows. Errors give the place: `row 17 (episode 3, step 2),
-column action, agent b: expected ..., got 5`. Rows are counted from 0 in the order of the file; the episode is its
-episode_id, the step its t. Files are written at once, or part by part (`EpisodeWriter`).
+Files are read column by column, without Python loops over rows. Errors about the shape of a file give row and column,
+with rows counted from 0; errors about values are those of `Episodes`: `episode 3, step 2, agent b: expected an action
+from 0 to 2, got 5`. Files are written at once, or part by part (`EpisodeWriter`).
 """
 
 import hashlib
@@ -34,7 +34,6 @@ from decpomdp.core.episodes import checked_facts
 from decpomdp.core.model import checked_discount
 from decpomdp.io.files import FilePath, from_json, message_of, one_line_errors, path_of, replacing
 from decpomdp.io.parquet import open_parquet, read_columns
-from decpomdp.io.validation import Checks
 
 EPISODES_FORMAT = "decpomdp-episodes/1"
 KEY = "decpomdp"  # of the metadata
@@ -65,25 +64,26 @@ class EpisodesMetadata(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_episodes(path: FilePath) -> Episodes:
-    """The episodes in an episodes file; equal to those that were written."""
-    episodes: Episodes = episodes_in(path, Checks())
-    return episodes
-
-
-def episodes_in(path: FilePath, check: Checks) -> Any:
-    """The episodes in the file at `path`; None if a check failed and its error was collected."""
-    rows = check.run(_load, path_of(path))
-    about = check.run(_metadata, rows)
-    offsets = check.run(_offsets, rows)
-    parts = {
-        "offsets": offsets,
-        "observations": check.run(_symbols, rows, about, offsets, "observation"),
-        "actions": check.run(_symbols, rows, about, offsets, "action"),
-        "behaviour": check.run(_behaviour, rows, about),
-        "rewards": check.run(_rewards, rows),
-        "terminated": check.run(_terminated, rows, offsets),
-    }
-    return None if check.errors else Episodes(**about, **parts)
+    """The episodes in an episodes file; equal to those that were written. `Episodes` checks the values."""
+    rows = _load(path_of(path))
+    about, offsets = _metadata(rows), _offsets(rows)
+    try:
+        return Episodes(
+            agents=tuple(Agent(agent.name, agent.actions, agent.observations) for agent in about.agents),
+            offsets=offsets,
+            observations=rows.lists("observation", "int16", len(about.agents), NO_OBSERVATION),
+            actions=rows.lists("action", "int16", len(about.agents), NO_OBSERVATION),
+            behaviour=rows.lists("action_prob", "float32", len(about.agents), np.nan),
+            rewards=rows.values("reward", "float64"),
+            discount=about.discount,
+            terminated=_terminated(rows, offsets),
+            name=about.name,
+            facts=about.facts,
+        )
+    except FormatError:
+        raise
+    except InputError as error:
+        raise FormatError(rows.source, None, str(error)) from None
 
 
 class _Rows(NamedTuple):
@@ -98,28 +98,26 @@ class _Rows(NamedTuple):
         self.reject(_nulls(column), name, "a value")
         return column.to_numpy(zero_copy_only=False)
 
-    def lists(self, name: str, kind: str, width: int) -> tuple[NDArray, NDArray[np.bool_]]:
-        """[r, n] numbers and [r, n] which of them are null; a null list counts as a list of nulls."""
+    def lists(self, name: str, kind: str, width: int, missing: float) -> NDArray:
+        """[r, n]: a column of lists, with `missing` in place of null; a null list counts as a list of nulls."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         column = self._column(name, pa.list_(pa.type_for_alias(kind)))
         lengths = np.asarray(pc.list_value_length(column).fill_null(width))
         self.reject(lengths != width, name, f"a list of {width} numbers, one per agent")
-        numbers, present = column.flatten(), ~_nulls(column)  # flatten omits null lists
-        values, missing = np.zeros((len(column), width), kind), np.ones((len(column), width), bool)
-        values[present] = numbers.fill_null(0).to_numpy(zero_copy_only=False).reshape(-1, width)
-        missing[present] = _nulls(numbers).reshape(-1, width)
-        return values, missing
+        values = np.full((len(column), width), missing, kind)
+        numbers = column.flatten()  # omits null lists
+        values[~_nulls(column)] = numbers.fill_null(missing).to_numpy(zero_copy_only=False).reshape(-1, width)
+        return values
 
-    def reject(self, wrong: NDArray[np.bool_], name: str, expected: str, n: int | None = None, agent: str = "") -> None:
-        """Raise FormatError for the first row that is `wrong`, about the n-th number of its list if `n` is given."""
+    def reject(self, wrong: NDArray[np.bool_], name: str, expected: str) -> None:
+        """Raise FormatError for the first row that is `wrong`."""
         if not wrong.any():
             return
         row = int(np.argmax(wrong))
-        episode, t, cell = (_cell(self.table[column][row]) for column in ("episode_id", "t", name))
-        cell = cell[n] if isinstance(cell, list) and n is not None else cell
-        where = f"row {row} (episode {episode}, step {t}), column {name}" + (f", agent {agent}" if agent else "")
+        episode, t, cell = (self.table[column][row].as_py() for column in ("episode_id", "t", name))
+        where = f"row {row} (episode {episode}, step {t}), column {name}"
         raise FormatError(self.source, None, f"{where}: expected {expected}, got {'null' if cell is None else cell}")
 
     def _column(self, name: str, kind: Any) -> Any:
@@ -152,23 +150,15 @@ def _load(source: str) -> _Rows:
     return _Rows(source, table)
 
 
-def _metadata(rows: _Rows) -> dict[str, Any]:
-    """Agents, discount, name and facts of all episodes."""
+def _metadata(rows: _Rows) -> EpisodesMetadata:
     data = (rows.table.schema.metadata or {}).get(KEY.encode())
     if data is None:
         expected = f'metadata: expected agents, labels and discount under "{KEY}", got nothing'
         raise FormatError(rows.source, None, expected)
     try:
-        about = from_json(data, EpisodesMetadata, rows.source, EPISODES_FORMAT)
-        return {
-            "agents": team_of_agents(Agent(agent.name, agent.actions, agent.observations) for agent in about.agents),
-            "discount": checked_discount(about.discount),
-            "name": checks.line("name", about.name),
-            "facts": checked_facts(about.facts),
-        }
-    except InputError as error:
-        message = error.message if isinstance(error, FormatError) else str(error)
-        raise FormatError(rows.source, None, f"metadata: {message}") from None
+        return from_json(data, EpisodesMetadata, rows.source, EPISODES_FORMAT)
+    except FormatError as error:
+        raise FormatError(rows.source, None, f"metadata: {error.message}") from None
 
 
 def _offsets(rows: _Rows) -> NDArray[np.int64]:
@@ -184,40 +174,6 @@ def _offsets(rows: _Rows) -> NDArray[np.int64]:
     return offsets
 
 
-def _symbols(rows: _Rows, about: Mapping[str, Any], offsets: NDArray[np.int64], name: str) -> NDArray[np.int16]:
-    """[r, n]: actions or observations; the first observation of an episode may be NO_OBSERVATION."""
-    values, missing = rows.lists(name, "int64", len(about["agents"]))
-    values = np.where(missing, NO_OBSERVATION, values)
-    optional = np.zeros(len(values), bool)
-    if name == "observation":
-        optional[offsets[:-1]] = True
-    for n, agent in enumerate(about["agents"]):
-        most = min(len(agent.observations if name == "observation" else agent.actions), MOST_LABELS) - 1
-        wrong = ((values[:, n] < 0) | (values[:, n] > most)) & ~(optional & (values[:, n] == NO_OBSERVATION))
-        hint = " (null only at t = 0)" if name == "observation" else ""
-        rows.reject(wrong, name, f"a number from 0 to {most}{hint}", n, agent.name)
-    return values.astype(np.int16)
-
-
-def _behaviour(rows: _Rows, about: Mapping[str, Any]) -> NDArray[np.float32]:
-    """[r, n]: NaN if unknown."""
-    values, missing = rows.lists("action_prob", "float64", len(about["agents"]))
-    with np.errstate(over="ignore"):  # becomes infinite and is rejected
-        values = np.where(missing, np.nan, values).astype(np.float32)
-    for n, agent in enumerate(about["agents"]):
-        wrong = ~(np.isnan(values[:, n]) | ((values[:, n] > 0) & (values[:, n] <= 1)))
-        rows.reject(wrong, "action_prob", "a probability above 0 and up to 1 (null: unknown)", n, agent.name)
-    return values
-
-
-def _rewards(rows: _Rows) -> NDArray[np.float64]:
-    """[r]"""
-    values = rows.values("reward", "float64")
-    rows.reject(~np.isfinite(values), "reward", "a finite number")
-    rows.reject(np.abs(values) > checks.LARGEST_REWARD, "reward", f"a number up to {checks.LARGEST_REWARD:g}")
-    return values
-
-
 def _terminated(rows: _Rows, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """[k]: whether each episode terminated; also if its last row is both terminated and truncated."""
     last = np.zeros(len(rows.table), bool)
@@ -227,14 +183,6 @@ def _terminated(rows: _Rows, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
         rows.reject(values & ~last, name, "false before the last row of an episode")
     rows.reject(last & ~(ended | cut), "terminated", "terminated or truncated to be true on the last row of an episode")
     return ended[last]
-
-
-def _cell(scalar: Any) -> Any:
-    """A cell of the file, or its type if Python has no such value."""
-    try:
-        return scalar.as_py()
-    except ValueError:
-        return scalar.type
 
 
 def write_episodes(episodes: Episodes, path: FilePath) -> None:

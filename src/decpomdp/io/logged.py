@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from decpomdp.core import Agent, Episodes, FormatError, InputError, checks
-from decpomdp.io.episodes import KEY, episodes_in
+from decpomdp.io.episodes import KEY, read_episodes
 from decpomdp.io.files import FilePath, is_csv, path_of
 from decpomdp.io.minari import read_minari
 from decpomdp.io.parquet import open_parquet
-from decpomdp.io.tables.read import table_in
+from decpomdp.io.tables.read import read_table
 from decpomdp.io.validation import Checks
 
 KINDS = ("episodes", "long", "minari")
@@ -40,7 +40,7 @@ def read_logged(path: FilePath, **options: Any) -> Episodes:
 
 
 def validate_logged(path: FilePath, **options: Any) -> tuple[Episodes | None, list[FormatError]]:
-    """The episodes at `path`, or None and the first error of every column."""
+    """The episodes at `path`, or None and its errors: of a long table the first one of every column."""
     check = Checks(collect=True)
     return check.run(lambda: _read(path, check, **options)), check.errors
 
@@ -61,12 +61,12 @@ def _read(
     if known == "long":
         if discount is None:
             raise InputError(f"{source}: contains no discount; pass --discount or discount=")
-        return table_in(path, discount, agents, name or "", columns, bins, check)
+        return read_table(path, discount, agents, name or "", columns, bins, check)
     if agents is not None or columns or bins is not None:
         raise InputError(f"{source}: agents, columns and bins are options for long tables; this is not one")
     if known == "minari":
         if discount is None:
             raise InputError(f"{source}: contains no discount; pass --discount or discount=")
         return read_minari(path, discount, name)
-    episodes = episodes_in(path, check)
-    return episodes if episodes is None or discount is None else replace(episodes, discount=discount)
+    episodes = read_episodes(path)
+    return episodes if discount is None else replace(episodes, discount=discount)

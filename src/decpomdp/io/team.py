@@ -60,14 +60,7 @@ def read_team(path: FilePath) -> Team:
     """The team in a team file, or the team of one agent in the file of its controller."""
     if os.path.isdir(path_of(path)):  # a run folder
         path = os.path.join(path_of(path), "team.json")
-    data, source = read_bytes(path, LIMIT), path_of(path)
-    is_controller = CONTROLLER_FORMAT.encode() in data[:200]
-    return controller_from_json(data, source) if is_controller else team_from_json(data, source)
-
-
-def write_controller(team: Team, agent_name: str, path: FilePath) -> None:
-    """Write the controller of one agent to `path`."""
-    write_bytes(path, controller_to_json(team, agent_name))
+    return team_from_json(read_bytes(path, LIMIT), path_of(path))
 
 
 def team_to_json(team: Team) -> bytes:
@@ -77,7 +70,10 @@ def team_to_json(team: Team) -> bytes:
 
 
 def team_from_json(data: bytes, source: str) -> Team:
-    """The team in the content of a team.json; `source` names it in errors."""
+    """The team in the content of a team file or of a controller file; `source` names it in errors."""
+    if CONTROLLER_FORMAT.encode() in data[:200]:
+        one = from_json(data, _ControllerRecord, source, CONTROLLER_FORMAT)
+        return _team(one, {"agent": one.agent}, source)
     record = from_json(data, _TeamRecord, source, TEAM_FORMAT)
     return _team(record, {f"agents[{n}]": agent for n, agent in enumerate(record.agents)}, source)
 
@@ -88,12 +84,6 @@ def controller_to_json(team: Team, agent_name: str) -> bytes:
     n = names.index(one_of("agent", agent_name, names))
     agent = _record(team.agents[n], team.controllers[n])
     return _bytes({"format": CONTROLLER_FORMAT, "problem": team.problem, "discount": team.discount, "agent": agent})
-
-
-def controller_from_json(data: bytes, source: str) -> Team:
-    """The team of one agent in the content of a controller file; `source` names it in errors."""
-    record = from_json(data, _ControllerRecord, source, CONTROLLER_FORMAT)
-    return _team(record, {"agent": record.agent}, source)
 
 
 def _record(agent: Agent, controller: Controller) -> dict[str, Any]:

@@ -31,6 +31,7 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
     (0.0, 1.0)
     """
 
+    runner: ClassVar[str] = "decpomdp.learners.method:SbprMethod"
     limits: ClassVar[tuple[str, ...]] = ("seconds",)
     inputs: ClassVar[tuple[str, ...]] = ("begin", "behaviours", "engine")
 

@@ -13,9 +13,9 @@ episodes do not depend on which process plays them, nor on the number of process
 The lights' parts of an episode can be pooled as data for a controller that all lights share (`pooled`).
 
 *Credit.* The team's reward is the sum of what waits at every light, in which one light's part is lost among the others.
-For learning only, a light is credited with minus the number of vehicles on their way to it, standing or rolling, and
-(with weight `neighbours`) to the lights next to it. The time that vehicles spend there is what a free street takes,
-which no light can change, plus what the light costs them. Standing vehicles alone would not do: a light that switches
+For learning only, a light is credited with minus the number of vehicles on their way to it, standing or rolling. The
+time that vehicles spend there is what a free street takes, which no light can change, plus what the light costs them.
+Standing vehicles alone would not do: a light that switches
 makes a queue roll at once, and the vehicles that it stops still roll for a while. Reports and comparisons use the
 team's reward.
 """
@@ -101,11 +101,10 @@ def episode_seed(seed: int, number: int) -> int:
     return int(np.random.SeedSequence([key, number]).generate_state(1, np.uint64)[0] >> np.uint64(1)) | 1 << 62
 
 
-def pooled(agents: tuple[Agent, ...], played: Played, discount: float, neighbours: float = 0.0) -> Episodes:
+def pooled(agents: tuple[Agent, ...], played: Played, discount: float) -> Episodes:
     """Episode k of light n as episode k * N + n of the first agent; `discount`: of the credit."""
     paths, lights, count = played.paths, len(agents), len(played.measures)
     length = len(played.present) // count
-    credit = -played.present @ nearby(lights, neighbours)  # [r, n]
 
     def by_light(table: NDArray) -> NDArray:
         """From [k * T + t, n] to [(k * N + n) * T + t]."""
@@ -117,17 +116,9 @@ def pooled(agents: tuple[Agent, ...], played: Played, discount: float, neighbour
         observations=by_light(paths.observations)[:, None],
         actions=by_light(paths.actions)[:, None],
         behaviour=np.minimum(by_light(paths.behaviour), np.float32(1))[:, None],
-        rewards=by_light(credit),
+        rewards=by_light(0.0 - played.present),
         discount=discount,
     )
-
-
-def nearby(lights: int, weight: float) -> NDArray[np.float64]:
-    """[m, n]: weight of the vehicles on their way to light m in the credit of light n."""
-    table = np.eye(lights)
-    for n, others in enumerate(network.neighbours(round(lights**0.5))):
-        table[others[others >= 0], n] = weight
-    return table
 
 
 class SumoGrid:

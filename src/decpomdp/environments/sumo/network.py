@@ -32,7 +32,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decpomdp.core import InputError
 from decpomdp.core.checks import kind_of, number, whole
@@ -101,12 +100,6 @@ def lights(side: int) -> tuple[str, ...]:
 def approaches(side: int) -> list[str]:
     """The streets that lead to the lights: entry 4 n + a is approach a of light n."""
     return [_street(_moved(here, way), here, side) for here in places(side) for way in APPROACHES]
-
-
-def neighbours(side: int) -> NDArray[np.int64]:
-    """[n, a]: the light from which approach a of light n comes; -1: a gate."""
-    numbers = {place: n for n, place in enumerate(places(side))}
-    return np.array([[numbers.get(_moved(here, way), -1) for way in APPROACHES] for here in places(side)])
 
 
 def gates(side: int) -> list[tuple[Place, Place]]:

@@ -18,6 +18,7 @@ class Logs(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=
     400
     """
 
+    runner: ClassVar[str] = "decpomdp.interaction.logs.method:LogsMethod"
     limits: ClassVar[tuple[str, ...]] = World.limits
     inputs: ClassVar[tuple[str, ...]] = ("behaviours",)
 

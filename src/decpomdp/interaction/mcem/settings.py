@@ -35,6 +35,7 @@ class Mcem(Settings, frozen=True, kw_only=True, tag="mcem"):
     2
     """
 
+    runner: ClassVar[str] = "decpomdp.interaction.mcem.method:McemMethod"
     limits: ClassVar[tuple[str, ...]] = ("seconds", "steps", "iterations")
 
     nodes: Annotated[int, Meta(ge=1, le=1000, description="Nodes of every agent's controller.")] = 3

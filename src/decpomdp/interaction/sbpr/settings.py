@@ -71,6 +71,7 @@ class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
     20
     """
 
+    runner: ClassVar[str] = "decpomdp.interaction.sbpr.method:sbpr_method"
     limits: ClassVar[tuple[str, ...]] = ("seconds", "steps", "iterations")
     inputs: ClassVar[tuple[str, ...]] = ("begin", "engine")
 

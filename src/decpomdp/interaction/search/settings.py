@@ -55,6 +55,7 @@ class Search(Settings, frozen=True, kw_only=True, tag="search"):
     'steps'
     """
 
+    runner: ClassVar[str] = "decpomdp.interaction.search.method:SearchMethod"
     limits: ClassVar[tuple[str, ...]] = ("seconds", "steps")
     default_seconds: ClassVar[float | None] = 60.0
 

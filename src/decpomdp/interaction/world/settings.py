@@ -17,6 +17,7 @@ class World(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag
     10
     """
 
+    runner: ClassVar[str] = "decpomdp.interaction.world.method:WorldMethod"
     limits: ClassVar[tuple[str, ...]] = ("seconds", "iterations")  # an iteration is a stage of a fit or one plan
     default_seconds: ClassVar[float | None] = 120.0
 

@@ -7,7 +7,6 @@ be fed with numbers (`Discretiser.of`). Edges are quantiles of the agent's own n
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,45 +93,33 @@ def read_table(
     name: str = "",
     columns: Mapping[str, str] | None = None,
     bins: int | None = None,
-) -> Episodes:
-    """The episodes in a long table: one row per agent and step, in any order.
-
-    `agents` are names and alphabets in order (None: those that occur); `columns` maps standard column
-    names to different names in the file. `bins`: observations are numbers, put into at most so many bins.
-    """
-    episodes: Episodes = table_in(path, discount, agents, name, columns, bins, Checks())
-    return episodes
-
-
-def table_in(
-    path: FilePath,
-    discount: float,
-    agents: Sequence[Agent] | None,
-    name: str,
-    renamed: Mapping[str, str] | None,
-    bins: int | None,
-    check: Checks,
+    check: Checks | None = None,
 ) -> Any:
-    """`read_table`; None if a check failed and its error was collected."""
-    source, known = path_of(path), None if agents is None else team_of_agents(agents)
-    if bins is not None and known is not None:
+    """The episodes in a long table: one row per agent and step, in any order; None if `check` has collected errors.
+
+    `agents` are names and alphabets in order (None: those that occur); `columns` maps standard column names to
+    different names in the file. `bins`: observations are numbers, put into at most so many bins.
+    """
+    check = check or Checks()
+    source, known = path_of(path), () if agents is None else team_of_agents(agents)
+    if bins is not None and known:
         raise InputError(f"bins: expected none with known agents, got {bins}")
-    columns = check.run(load_table, source, _renamed(renamed), bins is not None)
-    episode = check.run(Columns.labels, columns, "episode")
-    times = check.run(Columns.times, columns, "t")
-    members = check.run(partial(members_of, known), columns, check.run(Columns.labels, columns, "agent"))
-    rows = check.run(_sort, columns, members, episode, times)
-    observed = check.run(partial(_observed, known, bins), columns, rows, members)
-    cells = check.run(Columns.labels, columns, "action")
-    actions = check.run(partial(_acted, known), columns, rows, members, cells)
-    rewards = check.run(_rewards, columns, rows, check.run(Columns.numbers, columns, "reward"))
-    behaviour = check.run(_behaviour, columns)
-    terminated = check.run(_terminated, columns, rows, *(check.run(Columns.flags, columns, flag) for flag in FLAGS))
+    table = check.run(load_table, source, _renamed(columns), bins is not None)
+    episode = check.run(Columns.labels, table, "episode")
+    times = check.run(Columns.times, table, "t")
+    members = check.run(members_of, table, check.run(Columns.labels, table, "agent"), known)
+    rows = check.run(_sort, table, members, episode, times)
+    observed = check.run(_observed, table, rows, members, known, bins or 0)
+    cells = check.run(Columns.labels, table, "action")
+    actions = check.run(symbols_of, "action", table, rows, members, cells, known)
+    rewards = check.run(_rewards, table, rows, check.run(Columns.numbers, table, "reward"))
+    behaviour = check.run(_behaviour, table)
+    terminated = check.run(_terminated, table, rows, *(check.run(Columns.flags, table, flag) for flag in FLAGS))
     if check.errors:
         return None
     facts = {"imported from": Path(source).name.encode(errors="replace").decode()}
-    if columns.unused:
-        facts["columns not used"] = ", ".join(columns.unused)
+    if table.unused:
+        facts["columns not used"] = ", ".join(table.unused)
     if bins is not None:
         sizes = zip(members.names, observed.alphabets, strict=True)
         facts["binned"] = ", ".join(f"{agent} {len(alphabet)}" for agent, alphabet in sizes)
@@ -193,24 +180,18 @@ def _sort(columns: Columns, members: Members, episode: Cells, times: NDArray[np.
     return _Rows(order.reshape(-1, size), np.append(starts, len(k)) // size)
 
 
-def _observed(
-    known: Sequence[Agent] | None, bins: int | None, columns: Columns, rows: _Rows, members: Members
-) -> Symbols:
-    """Observations; only the first of an episode may be empty."""
-    if bins is None:
-        cells = columns.labels("observation", allow_empty=True)
-        observed = symbols_of("observation", known, columns, rows.order, members.names, cells)
-    else:
+def _observed(columns: Columns, rows: _Rows, members: Members, known: Sequence[Agent], bins: int) -> Symbols:
+    """Observations, in bins unless `bins` is 0; only the first of an episode may be empty."""
+    if bins:
         observed = binned(columns, rows.order, checks.whole("bins", bins, 2, MOST))
+    else:
+        cells = columns.labels("observation", allow_empty=True)
+        observed = symbols_of("observation", columns, rows, members, cells, known)
     empty = observed.symbols == NO_OBSERVATION
     empty[rows.offsets[:-1]] = False
     if empty.any():
         raise columns.error(rows.first(empty), columns.observations[0], "an observation (empty only at t = 0)")
     return observed
-
-
-def _acted(known: Sequence[Agent] | None, columns: Columns, rows: _Rows, members: Members, cells: Cells) -> Symbols:
-    return symbols_of("action", known, columns, rows.order, members.names, cells)
 
 
 def _behaviour(columns: Columns) -> NDArray[np.float32]:
@@ -261,9 +242,9 @@ def _terminated(columns: Columns, rows: _Rows, *cells: NDArray[np.bool_]) -> NDA
     return ended[rows.offsets[1:] - 1, 0]
 
 
-def members_of(known: Sequence[Agent] | None, columns: Columns, cells: Cells) -> Members:
+def members_of(columns: Columns, cells: Cells, known: Sequence[Agent]) -> Members:
     """The agents in the column `agent`; without known agents, those that occur."""
-    if known is None:
+    if not known:
         return Members(cells.labels, cells.codes)
     names = [agent.name for agent in known]
     of_row = np.array(_find(cells.labels, names))[cells.codes]
@@ -272,24 +253,19 @@ def members_of(known: Sequence[Agent] | None, columns: Columns, cells: Cells) ->
 
 
 def symbols_of(
-    what: str,
-    known: Sequence[Agent] | None,
-    columns: Columns,
-    order: NDArray[np.int64],  # [r, n] row of the file
-    names: Sequence[str],
-    cells: Cells,
+    what: str, columns: Columns, rows: _Rows, members: Members, cells: Cells, known: Sequence[Agent]
 ) -> Symbols:
     """The symbol of every cell of the column `what` (observation or action), and the alphabet of every agent."""
     if what == "observation":  # -1 and NaN mean no observation, unless they are labels
-        labels = {label for agent in known or () for label in agent.observations}
+        labels = {label for agent in known for label in agent.observations}
         empty = [whole_text(label).lower() in ("nan", "-1") and label not in labels for label in cells.labels]
         cells = Cells(cells.labels, np.where(np.array([*empty, True])[cells.codes], -1, cells.codes))
-    codes = cells.codes[order]  # [r, n]
+    codes = cells.codes[rows.order]  # [r, n]
     symbols, alphabets = np.empty_like(codes), list[tuple[str, ...]]()
-    for n, name in enumerate(names):
+    for n, name in enumerate(members.names):
         used, inverse = np.unique(codes[:, n], return_inverse=True)
         own = [cells.labels[code] for code in used if code >= 0]
-        if known is None:
+        if not known:
             alphabet, places, expected = _occurring(what, name, own, columns)
         else:
             alphabet = known[n].observations if what == "observation" else known[n].actions
@@ -297,7 +273,7 @@ def symbols_of(
         symbols[:, n] = np.array([NO_OBSERVATION] * (len(used) - len(own)) + places)[inverse]
         wrong = (codes[:, n] >= 0) & (symbols[:, n] < 0)
         if wrong.any():
-            raise columns.error(int(order[wrong, n].min()), what, expected)
+            raise columns.error(int(rows.order[wrong, n].min()), what, expected)
         alphabets.append(alphabet)
     return Symbols(symbols, alphabets)
 

@@ -19,6 +19,7 @@ class Em(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="e
     1
     """
 
+    runner: ClassVar[str] = "decpomdp.planners.em.method:EmMethod"
     inputs: ClassVar[tuple[str, ...]] = ("begin",)
 
     nodes: Annotated[Nodes | tuple[Nodes, ...], Meta(description="Nodes of every controller.")] = 3

@@ -17,6 +17,7 @@ class FbHsvi(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, ta
     -4.0
     """
 
+    runner: ClassVar[str] = "decpomdp.planners.fb_hsvi.method:FbHsviMethod"
     limits: ClassVar[tuple[str, ...]] = ("seconds", "iterations")  # an iteration is a round of sketches and trials
 
     horizon: Annotated[

@@ -17,6 +17,7 @@ class Pbvi(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=
     'converged'
     """
 
+    runner: ClassVar[str] = "decpomdp.planners.pbvi.method:PbviMethod"
     limits: ClassVar[tuple[str, ...]] = ("seconds", "iterations")
 
     epsilon: Annotated[Positive, Meta(description="Stop when the gap between the bounds is at most this.")] = 0.01

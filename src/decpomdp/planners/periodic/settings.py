@@ -1,6 +1,6 @@
 """The settings of `periem`; docs/planners.md explains the tunables, which have the same values for every problem."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -38,6 +38,8 @@ class PeriEm(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, ta
     >>> fit.facts["peri"] > 9
     True
     """
+
+    runner: ClassVar[str] = "decpomdp.planners.periodic.method:PeriEmMethod"
 
     layers: Annotated[Layers | None, Meta(description="Layers of a plan; default: chosen by the search.")] = None
     width: Annotated[
