@@ -25,7 +25,7 @@ from decpomdp.core import DecPOMDP, Episodes, Fit, InputError, Simulator, Team, 
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Budget, Checkpoint, Display, Inputs, Method, run
 from decpomdp.core.settings import Settings, settings_of
-from decpomdp.domains.load import opened, opened_model
+from decpomdp.domains.load import load_model, opened
 from decpomdp.interaction.logs.settings import Logs
 from decpomdp.interaction.mcem.settings import Mcem
 from decpomdp.interaction.sbpr.settings import SbprLoop
@@ -90,7 +90,7 @@ def execute(
     if budget == Budget() and settings.default_seconds is not None:
         budget = Budget(seconds=settings.default_seconds)
     outcome = run(task.method(), budget, checkpoint=checkpoint, watch=watch, display=display)
-    return outcome.fit.described(settings, task.inputs.seed)
+    return replace(outcome.fit, settings=settings, seed=task.inputs.seed)
 
 
 def _check(task: Task) -> None:
@@ -248,7 +248,7 @@ def plan(
     >>> fit.stopped
     'converged'
     """
-    model = opened_model(problem, discount)
+    model = load_model(problem, discount)
     settings = chosen(*methods_for("plan", model), method, fields)
     budget = Budget(seconds=time_limit, iterations=iterations)
     return _run(Task(model, settings, Inputs(seed, threads, None, begin), budget), progress, watch, checkpoint)

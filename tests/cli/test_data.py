@@ -5,8 +5,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import decpomdp as dp
@@ -88,21 +86,7 @@ def test_validate_says_ok(run, tiger, file):
     assert (code, out) == (0, f"OK: {file}: 200 episodes, 800 steps, agents agent1, agent2\n")
 
 
-def test_validate_names_a_problem_of_every_column(run, tiger, tmp_path):
-    table = pq.read_table("e.parquet")
-    rewards = table["reward"].to_pylist()
-    rewards[5] = float("inf")
-    times = table["t"].to_pylist()
-    times[9] = 7
-    bad = table.set_column(5, table.schema.field(5), pa.array(rewards))
-    bad = bad.set_column(1, bad.schema.field(1), pa.array(times, pa.int32()))
-    pq.write_table(bad, "bad.parquet")
-    code, _, err = run("validate", "bad.parquet")
-    assert code == 2
-    assert err.splitlines() == [
-        "error: bad.parquet: row 9 (episode 2, step 7), column t: expected 0, 1, 2, ... in an episode, got 7",
-        "error: bad.parquet: row 5 (episode 1, step 1), column reward: expected a finite number, got inf",
-    ]
+def test_validate_names_a_problem_of_every_column_of_a_table(run, tiger, tmp_path):
     lines = [line.split(",") for line in (tmp_path / "long.csv").read_text().splitlines()]
     lines[3][1], lines[8][5], lines[9][7] = "soon", "much", "perhaps"
     (tmp_path / "bad.csv").write_text("\n".join(",".join(line) for line in lines) + "\n")

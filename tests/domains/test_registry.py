@@ -61,8 +61,8 @@ def test_summary_tells_the_true_sizes():
         problem = registry.build(name)
         first = problem.agents[0]
         sizes = f"({len(problem.states)} states, {len(first.actions)} actions, {len(first.observations)} observations)"
-        assert registry.summary(name).endswith(sizes)
-        assert "\n" not in registry.summary(name)
+        assert registry.family(name).summary.endswith(sizes)
+        assert "\n" not in registry.family(name).summary
 
 
 def test_every_problem_has_two_alike_agents_and_exact_decimals():
@@ -86,7 +86,7 @@ def test_discount_is_given_or_usual():
 
 def test_unknown_name_lists_the_known_and_the_closest():
     for wrong, meant in [("dec-tiger", "dectiger"), ("DecTiger", "dectiger"), ("mars", "marsrovers")]:
-        for lookup in [registry.build, registry.summary]:
+        for lookup in [registry.build, registry.family]:
             with pytest.raises(InputError) as caught:
                 lookup(wrong)
             message = str(caught.value)
@@ -97,7 +97,7 @@ def test_unknown_name_lists_the_known_and_the_closest():
 
 def test_listing_builds_nothing():
     program = (
-        "import sys; from decpomdp.domains import registry; [registry.summary(name) for name in registry.problems()];"
+        "import sys; from decpomdp.domains import registry; [registry.family(name) for name in registry.problems()];"
         "print(*[m for m in sys.modules if m.startswith('decpomdp.domains.')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -124,7 +124,7 @@ def test_names_and_sizes():
     with pytest.raises(InputError, match="did you mean traffic"):
         dp.load("trafic")
     assert registry.simulators() == ("traffic", "sumo")
-    assert "10^20 states" in registry.summary("traffic")
+    assert "10^20 states" in registry.family("traffic").summary
     with pytest.raises(InputError, match="can only be played"):
         dp.plan("traffic:2")
     with pytest.raises(InputError, match="discount"):

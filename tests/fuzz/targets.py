@@ -27,6 +27,7 @@ from decpomdp.io.logged import validate_logged
 from decpomdp.io.runs import RUN, TEAM, TRACE, read_run
 from decpomdp.io.tables import read_table, write_table
 from decpomdp.io.team import controller_to_json, team_from_json, team_to_json
+from decpomdp.io.validation import Checks
 
 LONGEST = 2000  # characters of a complaint
 SHOWN = 50  # one in so many accepted runs becomes a page, which takes a hundred times longer than reading
@@ -158,7 +159,7 @@ def episodes(data):
     try:
         found = dp.Episodes.load(path)
     except FormatError as error:
-        return all_in_words(error, *validate_logged(path, kind="episodes"))
+        return all_in_words(error, *validate_logged(path))
     valid_episodes(found)
     found.save(folder() / "again.parquet")
     assert dp.Episodes.load(folder() / "again.parquet") == found
@@ -189,7 +190,8 @@ def _table(path, name):
     try:
         found = read_table(path, 0.9)
     except FormatError as error:
-        return all_in_words(error, *validate_logged(path, kind="long", discount=0.9))
+        check = Checks(collect=True)
+        return all_in_words(error, read_table(path, 0.9, check=check), check.errors)
     valid_episodes(found)
     write_table(found, folder() / name)
     again = read_table(folder() / name, 0.9, found.agents)

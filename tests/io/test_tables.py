@@ -141,5 +141,3 @@ def test_kinds_are_found_out(tmp_path):
     with pytest.raises(InputError, match="contains no discount"):
         read_logged(tmp_path / "l.csv")
     assert read_logged(tmp_path / "e.parquet", discount=0.5).discount == 0.5
-    with pytest.raises(InputError, match="kind: expected one of"):
-        read_logged(tmp_path / "e.parquet", kind="table")

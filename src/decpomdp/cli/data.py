@@ -26,9 +26,6 @@ def reading(
             help="Episodes (.parquet), a long table (.csv, .csv.gz, .csv.zst, .parquet) or a Minari folder."
         ),
     ],
-    kind: Annotated[
-        str | None, typer.Option("--from", help="Kind of file: episodes, long or minari. Default: detected.")
-    ] = None,
     discount: Annotated[float | None, typer.Option(help="Discount of data without one (long, minari).")] = None,
     like: Annotated[
         str | None,
@@ -50,8 +47,8 @@ def reading(
 
     agents, factor, name = (None, None, None) if like is None else _described_by(like)
     chosen = factor if discount is None else discount
-    assumed = chosen is None and (kind or kind_of(file)) != "episodes"
-    options = {"path": file, "kind": kind, "agents": agents, "name": name, "columns": _columns(column), "bins": bins}
+    assumed = chosen is None and kind_of(file) != "episodes"
+    options = {"path": file, "agents": agents, "name": name, "columns": _columns(column), "bins": bins}
     return {**options, "discount": 1.0 if assumed else chosen}, assumed
 
 
@@ -74,7 +71,7 @@ def info(as_json: words.Json = False, **options: Any) -> None:
 
 @data_command
 def validate(**options: Any) -> None:
-    """Check a file of recorded episodes; print OK, or every error with its row and column."""
+    """Check a file of recorded episodes; print OK, or the error with its place (of a long table, one per column)."""
     from decpomdp.io.logged import validate_logged
 
     episodes, errors = validate_logged(**reading(**options)[0])

@@ -15,7 +15,8 @@ def list_problems(as_json: words.Json = False) -> None:
     from decpomdp.domains import registry
 
     every = (*registry.problems(), *registry.simulators())
-    known = [{"name": name, "group": registry.group(name), "summary": registry.summary(name)} for name in every]
+    families = {name: registry.family(name) for name in every}
+    known = [{"name": name, "group": own.group, "summary": own.summary} for name, own in families.items()]
     if as_json:
         words.tell({"problems": known}, True, ())
         return

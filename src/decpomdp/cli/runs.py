@@ -192,12 +192,12 @@ def opened(
     """The source of a run; it may be code only if the user has `named` it in this command."""
     from decpomdp.api import source_of
     from decpomdp.domains.code import load_named
-    from decpomdp.domains.load import is_code, opened_model
+    from decpomdp.domains.load import is_code, load_model
 
     if named and is_code(source):
         built = load_named(source, discount)
-        return opened_model(built) if command == "plan" else built  # type: ignore[arg-type]
-    return opened_model(source, discount) if command == "plan" else source_of(source, discount, bins)
+        return load_model(built) if command == "plan" else built  # type: ignore[arg-type]
+    return load_model(source, discount) if command == "plan" else source_of(source, discount, bins)
 
 
 def team_at(name: str, source: Any) -> "Team":

@@ -145,7 +145,6 @@ class Episodes(Value):
         agents: "Sequence[Agent] | None" = None,
         name: str | None = None,
         columns: Mapping[str, str] | None = None,
-        kind: str | None = None,
         bins: int | None = None,
     ) -> "Episodes":
         """Recorded episodes of any kind: an episodes file, a long table (CSV or Parquet) or a Minari dataset.
@@ -162,8 +161,6 @@ class Episodes(Value):
             Name of the problem (tables and Minari datasets).
         columns
             Names of columns in a table that differ from the standard names: `{"observation": "obs"}`.
-        kind
-            Kind of file: "episodes", "long" or "minari"; None: detected.
         bins
             The observations of a table are numbers, and every agent's are put into at most so many bins of about equal
             size. Their labels hold the edges: `Discretiser.of(agent)` feeds a learned team with numbers.
@@ -192,7 +189,7 @@ class Episodes(Value):
 
         if name is not None:
             checks.of_kind("name", name, str)
-        return read_logged(path, discount=discount, agents=agents, name=name, columns=columns, kind=kind, bins=bins)
+        return read_logged(path, discount=discount, agents=agents, name=name, columns=columns, bins=bins)
 
     def save(self, path: str | os.PathLike[str], long: bool | None = None) -> None:
         """Write the episodes: to an episodes file (Parquet), or to a long table (CSV, or Parquet with `long=True`)."""

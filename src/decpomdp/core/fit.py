@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from decpomdp.core.controller import Team
 from decpomdp.core.settings import Settings
@@ -114,12 +114,3 @@ class Fit:
         from decpomdp.interaction.posterior_of_team import read_out
 
         return read_out(problem, self, episodes=episodes, time_limit=time_limit, seed=seed, threads=threads)
-
-    def finished(self, trace: tuple[Row, ...], stopped: str, seconds: float) -> Self:
-        """The same fit with the history of the run."""
-        return replace(self, trace=trace, stopped=stopped, seconds=seconds)
-
-    def described(self, settings: Settings, seed: int) -> Self:
-        """The same fit with settings and seed."""
-        more: dict[str, Any] = {"settings": settings, "seed": seed}
-        return replace(self, **more)

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -198,7 +199,8 @@ def run(
     if last is not None:
         driver.record(last, trace, watch)
     stopped = REASONS[int(driver.stop[0])] or state.stopped or budget.used(driver.spent)[1]
-    return Outcome(fit.finished(tuple(trace), stopped, driver.spent.seconds), driver.spent)
+    fit = replace(fit, trace=tuple(trace), stopped=stopped, seconds=driver.spent.seconds)
+    return Outcome(fit, driver.spent)
 
 
 def warm_up(toys: Method | list[Method], stop: NDArray[np.int64] | None = None) -> None:

@@ -77,11 +77,6 @@ def is_file(problem: str) -> bool:
     return problem.endswith(ENDINGS) or _is_file(problem)
 
 
-def load_model(problem: str | os.PathLike[str], discount: float | None = None) -> DecPOMDP:
-    """Like `load`, for problems with a model."""
-    return _with_model(load(problem, discount))
-
-
 def opened(problem: Problem, discount: float | None = None) -> DecPOMDP | Simulator:
     """The problem of that name or file, or `problem` itself; `discount` is for names, files and models only."""
     if isinstance(problem, str | os.PathLike):
@@ -100,15 +95,12 @@ def opened(problem: Problem, discount: float | None = None) -> DecPOMDP | Simula
     return problem
 
 
-def opened_model(problem: str | os.PathLike[str] | DecPOMDP, discount: float | None = None) -> DecPOMDP:
+def load_model(problem: str | os.PathLike[str] | DecPOMDP, discount: float | None = None) -> DecPOMDP:
     """Like `opened`, for problems with a model."""
-    return _with_model(opened(problem, discount))
-
-
-def _with_model(problem: DecPOMDP | Simulator) -> DecPOMDP:
-    if not isinstance(problem, DecPOMDP):
-        raise InputError(f"problem: expected one with a model, got {problem.name}, which can only be played")
-    return problem
+    found = opened(problem, discount)
+    if not isinstance(found, DecPOMDP):
+        raise InputError(f"problem: expected one with a model, got {found.name}, which can only be played")
+    return found
 
 
 def _is_file(text: str) -> bool:

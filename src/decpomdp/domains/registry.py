@@ -196,17 +196,7 @@ def problems() -> tuple[str, ...]:
     >>> dp.problems()[:3]
     ('dectiger', 'broadcast', 'recycling')
     """
-    return tuple(name for name, family in _FAMILIES.items() if family.group != PLAYED)
-
-
-def summary(name: str) -> str:
-    """One line about the problem, with its sizes (actions and observations are per agent)."""
-    return _family(name).summary
-
-
-def group(name: str) -> str:
-    """Under which title the problem is listed."""
-    return _family(name).group
+    return tuple(name for name, own in _FAMILIES.items() if own.group != PLAYED)
 
 
 def note(name: str) -> str | None:
@@ -226,7 +216,7 @@ def published(name: str) -> tuple[float, str] | None:
 
 def rules_of(name: str) -> str:
     """The rules of a problem in a few sentences."""
-    builder: object = _builder(_family(name))
+    builder: object = _builder(family(name))
     if ":" in name and is_generated(name):  # the rules of its kind
         builder = importlib.import_module("decpomdp.domains.generated").KINDS[_values(name)[0]]
     return " ".join((inspect.getdoc(builder) or "").split())
@@ -234,7 +224,7 @@ def rules_of(name: str) -> str:
 
 def simulators() -> tuple[str, ...]:
     """The problems that can only be played."""
-    return tuple(name for name, family in _FAMILIES.items() if family.group == PLAYED)
+    return tuple(name for name, own in _FAMILIES.items() if own.group == PLAYED)
 
 
 def is_simulator(name: str) -> bool:
@@ -254,17 +244,17 @@ def is_generated(name: str) -> bool:
 
 def simulator(name: str, discount: float | None = None) -> Simulator:
     """The simulator called `name`; its usual discount is 0.9."""
-    problem: Simulator = _builder(_family(name))(name, discount)
+    problem: Simulator = _builder(family(name))(name, discount)
     return problem
 
 
 def build(name: str, discount: float | None = None) -> DecPOMDP:
     """The problem called `name`; its usual discount is 0.9."""
-    family, values = _family(name), _values(name)
+    own, values = family(name), _values(name)
     given: dict[str, object] = {} if discount is None else {"discount": discount}
-    if family.parameters:
+    if own.parameters:
         given["name"] = canonical(name)
-    problem: DecPOMDP = _builder(family)(*values, **given)
+    problem: DecPOMDP = _builder(own)(*values, **given)
     return problem
 
 
@@ -302,7 +292,7 @@ def split_names(text: str) -> tuple[str, ...]:
 
 def _values(name: str) -> tuple[int | str, ...]:
     """The parameters of a name, in order."""
-    parameters = _family(name).parameters
+    parameters = family(name).parameters
     _, colon, text = name.partition(":")
     known = {parameter.name: parameter for parameter in parameters}
     given: dict[str, int | str] = {}
@@ -328,13 +318,14 @@ def _signature(name: str, parameters: Iterable[Parameter]) -> str:
     return f"{base}:{words}" if words else f"{base} without parameters"
 
 
-def _builder(family: Family) -> Callable[..., Any]:
-    module, _, function = family.place.partition(":")
+def _builder(own: Family) -> Callable[..., Any]:
+    module, _, function = own.place.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(f"decpomdp.{module}"), function)
     return found
 
 
-def _family(name: str) -> Family:
+def family(name: str) -> Family:
+    """The family of a built-in problem: group, summary and parameters."""
     base = str(name).partition(":")[0]
     if isinstance(name, str) and base in _FAMILIES:
         return _FAMILIES[base]

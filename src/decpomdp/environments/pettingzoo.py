@@ -6,6 +6,7 @@ observations at reset are those before the first action.
 """
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,21 +41,7 @@ TRIAL = 25  # steps of the two episodes that test whether a seed fixes an episod
 
 
 class PettingZooSimulator:
-    """Implements the Simulator protocol; made by `from_pettingzoo`.
-
-    Parameters
-    ----------
-    make_env, discretise, discount, horizon, reward, action_names, repeatable
-        As in `from_pettingzoo`.
-
-    Examples
-    --------
-    >>> import decpomdp as dp
-    >>> simulator = dp.from_pettingzoo(lambda: dp.parallel_env("dectiger", horizon=10))
-    >>> isinstance(simulator, dp.Simulator), simulator.repeatable
-    (True, True)
-    >>> simulator.close()
-    """
+    """Implements the Simulator protocol; made by `from_pettingzoo`, which explains the parameters."""
 
     def __init__(
         self,
@@ -191,8 +178,8 @@ def from_pettingzoo(
     --------
     >>> import decpomdp as dp
     >>> simulator = dp.from_pettingzoo(lambda: dp.parallel_env("dectiger", horizon=10), discount=0.9)
-    >>> [agent.name for agent in simulator.agents]
-    ['agent1', 'agent2']
+    >>> [agent.name for agent in simulator.agents], simulator.repeatable
+    (['agent1', 'agent2'], True)
     >>> simulator.close()
     """
     return PettingZooSimulator(make_env, discretise, discount, horizon, reward, action_names, repeatable)
@@ -210,14 +197,6 @@ def _made(make_env: Callable[[], Any]) -> Any:
 
 def _inner(env: Any) -> Any:
     return getattr(env, "inner", env)
-
-
-class _Players:
-    """The agents of an environment, for `Team.check_fits`."""
-
-    def __init__(self, hosted: Hosted, team: Team) -> None:
-        self.agents = tuple(member.agent for member in hosted.members)
-        self.discount, self.name = team.discount, name_of(hosted.env)
 
 
 def play(
@@ -271,14 +250,14 @@ def play(
     host = as_parallel_env(env)
     members = members_of(host, discretise)
     hosted = Hosted(host, members, combiner(reward, len(members)))
-    facts = _Players(hosted, team)
-    team.check_fits(facts)
+    agents = tuple(member.agent for member in members)
+    team.check_fits(SimpleNamespace(agents=agents, discount=team.discount, name=hosted.name))
     first, count = whole("seed", seed, 0, 2**62), whole("episodes", episodes, 1, 2**53)
     length = whole("horizon", horizon, 1, 2**53)
-    return concatenate([_episode(team, hosted, facts, first + k, length) for k in range(count)])
+    return concatenate([_episode(team, hosted, agents, first + k, length) for k in range(count)])
 
 
-def _episode(team: Team, hosted: Hosted, facts: _Players, seed: int, horizon: int) -> Episodes:
+def _episode(team: Team, hosted: Hosted, agents: tuple[Agent, ...], seed: int, horizon: int) -> Episodes:
     runner = TeamRunner(team, seed)
     seen, actions, chances = [], [], []
     rewards: list[float] = []
@@ -289,7 +268,7 @@ def _episode(team: Team, hosted: Hosted, facts: _Players, seed: int, horizon: in
         chances.append(runner.probabilities)
         rewards.append(hosted.step(actions[-1]))
     return Episodes(
-        agents=facts.agents,
+        agents=agents,
         offsets=np.array([0, len(rewards)]),
         observations=np.array(seen),
         actions=np.array(actions),
@@ -297,7 +276,7 @@ def _episode(team: Team, hosted: Hosted, facts: _Players, seed: int, horizon: in
         rewards=np.array(rewards),
         discount=team.discount,
         terminated=np.array([hosted.terminated]),
-        name=facts.name,
+        name=hosted.name,
     )
 
 

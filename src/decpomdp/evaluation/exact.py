@@ -18,7 +18,7 @@ from decpomdp.core import DecPOMDP, InputError, Team
 from decpomdp.core.checks import of_kind, whole
 from decpomdp.core.controller import READ
 from decpomdp.core.sparse import factored_model
-from decpomdp.domains.load import opened_model
+from decpomdp.domains.load import load_model
 from decpomdp.engines import threads as engine
 from decpomdp.evaluation.fixed_point import EPS, Floats, allowance, off, power_of, rounding, solve
 from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states, too_many
@@ -157,7 +157,7 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
     -6.0
     """
     with engine.serial_products():
-        chain = chain_of(opened_model(model), team)
+        chain = chain_of(load_model(model), team)
         result = _value(chain, horizon)
         if not result.sure and isinstance(chain, TeamOnModel):
             with suppress(InputError):  # too many reachable pairs

@@ -10,15 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from decpomdp.core import Agent, Episodes, FormatError, InputError, checks
+from decpomdp.core import Agent, Episodes, FormatError, InputError
 from decpomdp.io.episodes import KEY, read_episodes
 from decpomdp.io.files import FilePath, is_csv, path_of
 from decpomdp.io.minari import read_minari
 from decpomdp.io.parquet import open_parquet
 from decpomdp.io.tables.read import read_table
 from decpomdp.io.validation import Checks
-
-KINDS = ("episodes", "long", "minari")
 
 
 def kind_of(path: FilePath) -> str:
@@ -52,19 +50,18 @@ def _read(
     agents: Sequence[Agent] | None = None,
     name: str | None = None,
     columns: Mapping[str, str] | None = None,
-    kind: str | None = None,
     bins: int | None = None,
 ) -> Any:
     """The episodes; None if a check failed and its error was collected."""
     source = path_of(path)
-    known = kind_of(path) if kind is None else checks.one_of("kind", kind, KINDS)
-    if known == "long":
+    kind = kind_of(path)
+    if kind == "long":
         if discount is None:
             raise InputError(f"{source}: contains no discount; pass --discount or discount=")
         return read_table(path, discount, agents, name or "", columns, bins, check)
     if agents is not None or columns or bins is not None:
         raise InputError(f"{source}: agents, columns and bins are options for long tables; this is not one")
-    if known == "minari":
+    if kind == "minari":
         if discount is None:
             raise InputError(f"{source}: contains no discount; pass --discount or discount=")
         return read_minari(path, discount, name)

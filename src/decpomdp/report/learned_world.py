@@ -28,12 +28,12 @@ IMAGINED = "Imagined episodes: the team, played in the world that was fitted to 
 
 def world_of(run: Run) -> DecPOMDP | None:
     """The world in the run folder of a team; None if there is none, or the team cannot be played in it."""
-    from decpomdp.domains.load import opened_model
+    from decpomdp.domains.load import load_model
 
     path = run.folder / WORLD
     if not path.is_file():
         return None
-    world = opened_model(path)
+    world = load_model(path)
     return None if FIRST_STEP in world.states else world
 
 

@@ -9,7 +9,7 @@ from decpomdp.core import Agent, DecPOMDP, InputError, Simulator, Step
 from decpomdp.core.agent import check_symbols
 from decpomdp.core.checks import array, kind_of, whole
 from decpomdp.core.sparse import alias_model
-from decpomdp.domains.load import opened_model
+from decpomdp.domains.load import load_model
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players, empty_paths
@@ -42,7 +42,7 @@ class DenseSimulator:
     repeatable = plays_teams = True
 
     def __init__(self, model: DecPOMDP | str | os.PathLike[str]) -> None:
-        self.model = opened_model(model)
+        self.model = load_model(model)
         self.world = alias_model(self.model)
         self._seed = np.uint64(0)
         self._time = 0
