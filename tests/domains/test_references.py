@@ -5,8 +5,6 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.domains import references, registry
-from decpomdp.io.runs import RunRecord
-from decpomdp.report.page import tiles
 
 
 @pytest.fixture
@@ -60,18 +58,6 @@ def test_a_reference_of_earlier_rules_is_void_and_replaced(file):
 def test_published_values_are_shown():
     assert references.best_known(registry.build("marsrovers"))["value"] >= 26.94
     assert references.best_known(registry.build("dectiger"))["value"] == pytest.approx(13.4486, abs=1e-3)
-
-
-def test_the_value_is_shown_beside_the_current_one(capsys):
-    with dp.Progress(every=0, best=13.5) as progress:
-        progress({"value": 1.0})
-    assert capsys.readouterr().err == "value 1.0000  (best known 13.5000)\n"
-
-
-def test_the_page_shows_it():
-    record = RunRecord(stopped="steps", nodes=[1, 1], best_known=13.5)
-    assert "best known" in tiles(record)
-    assert "13.5" in tiles(record)
 
 
 def test_stored_problems_are_those_of_today():

@@ -6,7 +6,7 @@ import pytest
 import decpomdp as dp
 from decpomdp.evaluation import exact_value, reachable
 from decpomdp.evaluation.exact import TeamOnModel, _value
-from decpomdp.evaluation.reachable import MetPairs
+from decpomdp.evaluation.reachable import ReachableChain
 
 
 def crowd(agents, nodes, observations=1, discount=0.9):
@@ -40,7 +40,7 @@ def test_pairs_that_are_met_are_counted(monkeypatch, bound, words):
     monkeypatch.setattr(reachable, bound, 5000)
     model, team = crowd(5, 50, 2)
     with pytest.raises(dp.InputError, match=f"at most 5000 {words}.*, got more; estimate it from episodes"):
-        MetPairs(model, team, reachable.MOVES)
+        ReachableChain(model, team, reachable.MOVES)
 
 
 def test_rewards_in_nodes_that_nobody_comes_to_do_not_count():
@@ -65,9 +65,9 @@ def test_stochastic_teams_that_are_followed_have_the_same_value():
         model = making.model(rng, 3, (2, 3), (2, 2), sparse=True)
         team = making.team(rng, model, (2, 3), sparse=True)
         for horizon in (None, 3):
-            all_pairs, met = (_value(chain(model, team), horizon).value for chain in (TeamOnModel, MetPairs))
+            all_pairs, met = (_value(chain(model, team), horizon).value for chain in (TeamOnModel, ReachableChain))
             assert met == pytest.approx(all_pairs, rel=1e-12)
         crowded = making.team(rng, model, (2, 3))
-        assert MetPairs(model, crowded).expected == pytest.approx(
+        assert ReachableChain(model, crowded).expected == pytest.approx(
             TeamOnModel(model, crowded).expected.reshape(-1, 1), 1e-12
         )

@@ -9,7 +9,7 @@ from oracles import making
 import decpomdp as dp
 from decpomdp.evaluation import exact, reachable
 from decpomdp.evaluation.exact import TeamOnModel, _value, chain_of, exact_value
-from decpomdp.evaluation.reachable import MetPairs, is_deterministic
+from decpomdp.evaluation.reachable import ReachableChain, is_deterministic
 
 
 def test_the_same_value_as_over_all_pairs():
@@ -40,7 +40,7 @@ def test_large_machines_take_little_time():
     ]
     team = dp.Team(model.agents, tuple(machines), 0.9)
     begin = time.process_time()
-    chain = MetPairs(model, team)
+    chain = ReachableChain(model, team)
     assert chain.shape[0] < 200_000
     assert exact_value(model, team).error < 1e-6
     assert time.process_time() - begin < 30
@@ -57,17 +57,19 @@ def blind(states, observations):
 
 def test_moves_are_counted_once_whatever_is_seen():
     model, team = blind(30, 30)
-    chain = MetPairs(model, team, 1000)
+    chain = ReachableChain(model, team, 1000)
     assert chain.moves.nnz == 900
     assert _value(chain, None).value == pytest.approx(10, rel=1e-12)
     with pytest.raises(dp.InputError, match="at most 899 moves between pairs"):
-        MetPairs(model, team, 899)
+        ReachableChain(model, team, 899)
 
 
 def test_dense_models_are_followed_a_few_pairs_at_a_time(monkeypatch):
     """A block lays out a number for every pair, following state and observation."""
-    blocks, onward = [], MetPairs._onward
-    monkeypatch.setattr(MetPairs, "_onward", lambda self, pairs: blocks.append(len(pairs)) or onward(self, pairs))
+    blocks, onward = [], ReachableChain._successors
+    monkeypatch.setattr(
+        ReachableChain, "_successors", lambda self, pairs: blocks.append(len(pairs)) or onward(self, pairs)
+    )
     monkeypatch.setattr(reachable, "CELLS", 30_000)
     monkeypatch.setattr(reachable, "LOOSE", 20_000)
     assert exact_value(*blind(50, 40)).value == pytest.approx(10, rel=1e-12)

@@ -11,7 +11,7 @@ from oracles.exact_values import true_value
 import decpomdp as dp
 from decpomdp.evaluation import exact_value
 from decpomdp.evaluation.exact import TeamOnModel, _value
-from decpomdp.evaluation.reachable import MetPairs
+from decpomdp.evaluation.reachable import ReachableChain
 
 
 def one_agent(start, transition, reward, discount, actions=1):
@@ -26,7 +26,10 @@ def within(found, truth):
 
 
 def told_by_both(model, team, horizon):
-    return [exact_value(model, team, horizon), *(_value(c(model, team), horizon) for c in (TeamOnModel, MetPairs))]
+    return [
+        exact_value(model, team, horizon),
+        *(_value(c(model, team), horizon) for c in (TeamOnModel, ReachableChain)),
+    ]
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -20,8 +20,17 @@ from decpomdp.core.controller import READ
 from decpomdp.core.sparse import factored_model
 from decpomdp.domains.load import load_model
 from decpomdp.engines import threads as engine
-from decpomdp.evaluation.fixed_point import EPS, Floats, allowance, off, power_of, rounding, solve
-from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states, too_many
+from decpomdp.evaluation.fixed_point import (
+    EPS,
+    Floats,
+    MarkovChain,
+    allowance,
+    power_of,
+    rounding,
+    row_sum_error,
+    solve,
+)
+from decpomdp.evaluation.reachable import ReachableChain, is_deterministic, reachable_states, too_many
 from decpomdp.kernels import backup as kernels
 from decpomdp.kernels.backup import JointMoves
 
@@ -83,7 +92,8 @@ class TeamOnModel:
         self.moves = joint_moves(model, [(c.action, c.transition) for c in team.controllers])
         acts = joint_rows([c.action.T for c in team.controllers])  # [u, q]
         taken = joint_rows([np.any(c.action > 0, axis=0)[None] for c in team.controllers])[0] > 0  # [u] by some node
-        got = np.where(met_states(model, taken) & taken[:, None], model.reward, 0.0)  # unreachable ones may be huge
+        reachable = reachable_states(model, taken) & taken[:, None]
+        got = np.where(reachable, model.reward, 0.0)  # unreachable rewards may be huge
         self.power = power_of(float(np.abs(got).max()))
         scaled = np.ldexp(got, -self.power).T
         self.expected = np.ascontiguousarray(scaled @ acts)  # [s, q]
@@ -161,24 +171,25 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
         result = _value(chain, horizon)
         if not result.sure and isinstance(chain, TeamOnModel):
             with suppress(InputError):  # too many reachable pairs
-                result = min(result, _value(MetPairs(chain.model, team, SECOND), horizon), key=lambda each: each.error)
+                other = _value(ReachableChain(chain.model, team, SECOND), horizon)
+                result = min(result, other, key=lambda each: each.error)
         return result
 
 
-def chain_of(model: DecPOMDP, team: Team) -> TeamOnModel | MetPairs:
+def chain_of(model: DecPOMDP, team: Team) -> MarkovChain:
     """The Markov chain of `team` on `model`, over reachable pairs only if the team is deterministic."""
     of_kind("team", team, Team, READ).check_fits(model)
     if not is_deterministic(team):
         return TeamOnModel(model, team)
     try:
-        return MetPairs(model, team)
+        return ReachableChain(model, team)
     except InputError:
         if len(model.states) * math.prod(team.nodes) > LARGEST:
             raise
         return TeamOnModel(model, team)
 
 
-def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
+def _value(chain: MarkovChain, horizon: int | None) -> ExactValue:
     model = chain.model
     if horizon is not None:
         return _over(chain, whole("horizon", horizon, 0, LONGEST))
@@ -192,7 +203,7 @@ def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
     return _result(chain, v, min(error + rounding(chain, v), most), None)
 
 
-def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
+def _over(chain: MarkovChain, horizon: int) -> ExactValue:
     """The value of a finite number of steps; ends early when a step changes nothing."""
     discount, allowed = chain.discount, chain.allowance
     v: NDArray[np.float64] = np.zeros(chain.shape)
@@ -206,12 +217,12 @@ def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
             break
     most = horizon if discount == 1 else min(horizon, 1 / (1 - discount))
     sums = min(steps, most)  # rounding grows with the sums; later steps may hide a little each
-    slack = 8 * EPS + off(chain) + allowed.start + allowed.rows
+    slack = 8 * EPS + row_sum_error(chain) + allowed.start + allowed.rows
     error = slack * (allowed.gross * sums * sums + float(np.abs(v).max()) * (most - sums))
     return _result(chain, v, error, horizon)
 
 
-def _result(chain: TeamOnModel | MetPairs, v: Floats, error: float, horizon: int | None) -> ExactValue:
+def _result(chain: MarkovChain, v: Floats, error: float, horizon: int | None) -> ExactValue:
     value, largest = chain.at_start(v), max(float(np.abs(v).max()), chain.allowance.gross)
     error = float(np.ldexp(error, chain.power))
     near = SURE * max(abs(value), min(1.0, float(np.ldexp(largest, chain.power))))

@@ -130,19 +130,20 @@ class Allowance:
 
 def allowance(model: DecPOMDP, team: Team, gross: float) -> Allowance:
     """The allowance for the tables of a model and a team."""
-    start = _off(model.start) + sum(_off(c.initial) for c in team.controllers)
-    rows = _off(model.transition) + _off(model.observation)
-    rows += sum(_off(c.action) + _off(c.transition) for c in team.controllers)
+    start = _largest_row_error(model.start) + sum(_largest_row_error(c.initial) for c in team.controllers)
+    rows = _largest_row_error(model.transition) + _largest_row_error(model.observation)
+    rows += sum(_largest_row_error(c.action) + _largest_row_error(c.transition) for c in team.controllers)
     return Allowance(start, rows, gross)
 
 
-def _off(table: Floats) -> float:
+def _largest_row_error(table: Floats) -> float:
     return float(np.abs(table.sum(axis=-1) - 1).max())
 
 
 class MarkovChain(Protocol):
     """The Markov chain of a team on a model."""
 
+    model: DecPOMDP
     shape: tuple[int, int]
     expected: Floats  # rewards, divided by 2 to the `power`
     power: int
@@ -157,6 +158,9 @@ class MarkovChain(Protocol):
 
     def linear(self, largest: int) -> Any:
         """L as a sparse matrix, or None if it is too costly for a chain of more than `largest` pairs."""
+
+    def at_start(self, v: Floats) -> float:
+        """Expectation of v at the start, in the model's own unit."""
 
 
 def solve(chain: MarkovChain) -> tuple[Floats, float]:
@@ -178,11 +182,11 @@ def solve(chain: MarkovChain) -> tuple[Floats, float]:
 def rounding(chain: MarkovChain, v: Floats) -> float:
     """How far v, and its expectation at the start, may be off where the equation holds to the last digit."""
     allowed, size = chain.allowance, float(np.abs(v).max())
-    each = (8 * EPS + off(chain) + allowed.rows) * max(size, allowed.gross)
-    return each * _ahead(chain) + allowed.start * size if each else 0.0
+    each = (8 * EPS + row_sum_error(chain) + allowed.rows) * max(size, allowed.gross)
+    return each * _effective_horizon(chain) + allowed.start * size if each else 0.0
 
 
-def off(chain: MarkovChain) -> float:
+def row_sum_error(chain: MarkovChain) -> float:
     """How far a row of the chain's probabilities, times the discount, may be from summing to the discount."""
     return float(np.abs(_sums(chain) - chain.discount).max())
 
@@ -191,7 +195,7 @@ def _sums(chain: MarkovChain) -> Floats:
     return chain.backup(np.ones(chain.shape), None)
 
 
-def _ahead(chain: MarkovChain) -> float:
+def _effective_horizon(chain: MarkovChain) -> float:
     """1 / (1 - c)."""
     contraction = max(chain.discount, float(_sums(chain).max()))
     return 1 / (1 - contraction) if contraction < 1 else np.inf
@@ -199,7 +203,7 @@ def _ahead(chain: MarkovChain) -> float:
 
 def _bound(chain: MarkovChain, residual: float) -> float:
     """The error of B v, given max |B v - v|."""
-    return residual * (_ahead(chain) - 1) if residual else 0.0
+    return residual * (_effective_horizon(chain) - 1) if residual else 0.0
 
 
 def _factors(chain: MarkovChain) -> Solve | None:

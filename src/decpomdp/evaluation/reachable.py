@@ -20,7 +20,7 @@ from decpomdp.kernels.model import SparseRows
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ABREAST = 2000  # pairs that are followed at a time
+BATCH = 2000  # pairs whose successors are computed at a time
 CELLS = 4_000_000  # numbers in the temporary arrays of that
 PAIRS = 10_000_000  # most reachable pairs: about 200 bytes each
 LOOSE = 1_000_000  # moves above which those between the same pairs are merged
@@ -33,7 +33,7 @@ def is_deterministic(team: Team) -> bool:
     return all(bool(np.all((table == 0) | (table == 1))) for table in tables)
 
 
-def met_states(model: DecPOMDP, taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def reachable_states(model: DecPOMDP, taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """[s]: states that are reachable with these joint actions [u]."""
     moves: NDArray[np.bool_] = np.any(model.transition[taken] > 0, axis=0)  # [s, s1]
     met: NDArray[np.bool_] = model.start > 0
@@ -44,7 +44,7 @@ def met_states(model: DecPOMDP, taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
         met = more
 
 
-class MetPairs:
+class ReachableChain:
     """The chain over reachable pairs; `backup` and `at_start` as in `TeamOnModel`."""
 
     def __init__(self, model: DecPOMDP, team: Team, most: int | None = None) -> None:
@@ -58,14 +58,14 @@ class MetPairs:
         self._seen = model.observation_table()  # [y, n]
         self._strides = strides_of(self.nodes)
         self._largest = 0.0  # reward of a reachable pair
-        self._pairs, self._first = self._begin(team)  # [pair], growing, and the probabilities of the first ones
-        abreast = _abreast(model, self._acts, self._moves)
-        rows, columns, weights = self._follow(abreast, MOVES if most is None else most)
+        self._pairs, self._first = self._first_pairs(team)  # [pair], growing, and the probabilities of the first ones
+        batch = _batch_size(model, self._acts, self._moves)
+        rows, columns, weights = self._explored(batch, MOVES if most is None else most)
         size = len(self._pairs)
         self.moves = csr_array((weights, (rows, columns)), shape=(size, size))
         self.shape = (size, 1)
         self.power = power_of(self._largest)
-        parts = [self._earned(self._pairs[at : at + abreast]) for at in range(0, size, abreast)]
+        parts = [self._rewards(self._pairs[at : at + batch]) for at in range(0, size, batch)]
         self.expected: Floats = np.concatenate([net for net, _ in parts])[:, None]
         self.allowance = allowance(model, team, max(float(gross.max()) for _, gross in parts))
 
@@ -85,7 +85,7 @@ class MetPairs:
         """Expectation of v at the start, in the model's own unit."""
         return float(np.ldexp(self._first @ v[: len(self._first), 0], self.power))
 
-    def _begin(self, team: Team) -> tuple[Ints, Floats]:
+    def _first_pairs(self, team: Team) -> tuple[Ints, Floats]:
         """The first pairs and their probabilities."""
         pairs, weight = np.flatnonzero(self.model.start), self.model.start[self.model.start > 0]
         for controller in team.controllers:
@@ -96,7 +96,7 @@ class MetPairs:
             weight = (weight[:, None] * controller.initial[first]).reshape(-1)
         return pairs, weight
 
-    def _taken(self, pairs: Ints) -> tuple[Ints, Ints, Floats, list[Ints], list[Ints]]:
+    def _joint_actions(self, pairs: Ints) -> tuple[Ints, Ints, Floats, list[Ints], list[Ints]]:
         """For every possible joint action: place in `pairs`, number, probability; own nodes, own actions."""
         place, weight = np.arange(len(pairs)), np.ones(len(pairs))
         nodes = [pairs // stride % size for stride, size in zip(self._strides, self.nodes, strict=True)]
@@ -108,22 +108,22 @@ class MetPairs:
             joint = joint[entry] * len(self.model.agents[n].actions) + action
         return place, joint, weight, [each[place] for each in nodes], own
 
-    def _earned(self, pairs: Ints) -> tuple[Floats, Floats]:
+    def _rewards(self, pairs: Ints) -> tuple[Floats, Floats]:
         """The expected reward at pairs, and the expected absolute reward, in the unit of the chain."""
-        place, action, weight, _, _ = self._taken(pairs)
+        place, action, weight, _, _ = self._joint_actions(pairs)
         reward = np.ldexp(self.model.reward[action, (pairs // math.prod(self.nodes))[place]], -self.power)
         net, gross = (np.bincount(place, weight * each, len(pairs)) for each in (reward, np.abs(reward)))
         return net.astype(np.float64), gross.astype(np.float64)
 
-    def _follow(self, abreast: int, most: int) -> tuple[Ints, Ints, Floats]:
+    def _explored(self, batch: int, most: int) -> tuple[Ints, Ints, Floats]:
         """Find all pairs; (row, column, probability) of every move between them."""
         parts: list[tuple[Ints, Ints, Floats]] = []
         known = set(self._pairs.tolist())
         buffer, count, done = self._pairs, len(self._pairs), 0  # the first `count` pairs of `buffer` are known
         moves, merging = 0, False
         while done < count:
-            here = buffer[done : min(done + abreast, count)]
-            row, pair, weight = _merged(*self._onward(here)) if merging else self._onward(here)
+            here = buffer[done : min(done + batch, count)]
+            row, pair, weight = _merged(*self._successors(here)) if merging else self._successors(here)
             new = [each for each in np.unique(pair).tolist() if each not in known]
             known.update(new)
             parts.append((row + done, pair, weight))
@@ -143,9 +143,9 @@ class MetPairs:
         order = np.argsort(self._pairs)
         return rows, order[np.searchsorted(self._pairs, pairs, sorter=order)], weights
 
-    def _onward(self, pairs: Ints) -> tuple[Ints, Ints, Floats]:
+    def _successors(self, pairs: Ints) -> tuple[Ints, Ints, Floats]:
         """(place in `pairs`, next pair, probability) of every move."""
-        place, action, weight, nodes, own = self._taken(pairs)
+        place, action, weight, nodes, own = self._joint_actions(pairs)
         state = (pairs // math.prod(self.nodes))[place]
         self._largest = max(self._largest, float(np.abs(self.model.reward[action, state]).max()))
         reached = self.model.transition[action, state]  # [choice, s]
@@ -179,18 +179,18 @@ def _spread(rows: SparseRows, which: Ints) -> tuple[Ints, Ints, Floats]:
     return entry, rows.columns[at], rows.values[at]
 
 
-def _abreast(model: DecPOMDP, acts: list[SparseRows], moves: list[SparseRows]) -> int:
-    """The number of pairs to follow at a time, within CELLS numbers."""
+def _batch_size(model: DecPOMDP, acts: list[SparseRows], moves: list[SparseRows]) -> int:
+    """The number of pairs whose successors are computed at a time, within CELLS numbers."""
     choices = math.prod(int(np.diff(rows.offsets).max()) for rows in acts)
     onward = math.prod(int(np.diff(rows.offsets).max()) for rows in moves)
     symbols = model.observation.shape[-1]
-    if ABREAST * choices * onward * len(model.states) * symbols <= CELLS:
-        return ABREAST
+    if BATCH * choices * onward * len(model.states) * symbols <= CELLS:
+        return BATCH
     states, seen = (int(np.count_nonzero(t, axis=-1).max()) for t in (model.transition, model.observation))
     each = choices * max(len(model.states), states * max(symbols, seen * onward))
     if each > CELLS and choices * onward > 1:  # else it is no more than the model itself
         raise too_many(CELLS, "numbers about what follows a pair")
-    return max(1, min(ABREAST, CELLS // each))
+    return max(1, min(BATCH, CELLS // each))
 
 
 def too_many(most: int, what: str) -> InputError:
