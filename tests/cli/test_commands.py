@@ -73,20 +73,8 @@ def test_evaluate(run, as_json, team_file):
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 def test_learn_from_episodes(run, as_json, tmp_path):
     run("simulate", "broadcast", "--episodes", 100, "--horizon", 6, "--out", "e.parquet")
-    command = [
-        "learn",
-        "e.parquet",
-        "--method",
-        "sbpr",
-        "--prior",
-        "fixed:3",
-        "--sweeps",
-        "5",
-        "--seed",
-        "2",
-        "--quiet",
-        "--out",
-    ]
+    settings = ["--method", "sbpr", "--prior", "fixed:3", "--sweeps", "5", "--seed", "2"]
+    command = ["learn", "e.parquet", *settings, "--quiet", "--out"]
     told = as_json(*command, "r")
     assert dp.Team.load(tmp_path / "r/team.json").problem == "broadcast"
     assert dp.Team.load(tmp_path / "r/team-mean.json").nodes <= (3, 3)

@@ -24,20 +24,7 @@ def folder(tmp_path_factory):
     for arguments in (
         ["learn", "gridsmall", "--steps", "200000", "--seed", "3", "--threads", "1", "--out", "again"],
         ["simulate", "broadcast", "--episodes", "80", "--horizon", "5", "--out", "e.parquet"],
-        [
-            "learn",
-            "e.parquet",
-            "--method",
-            "sbpr",
-            "--sweeps",
-            "5",
-            "--truncation",
-            "4",
-            "--starts",
-            "2",
-            "--out",
-            "logged",
-        ],
+        ["learn", "e.parquet", "--method", "sbpr", "--sweeps", "5", "--truncation", "4", "--out", "logged"],
     ):
         with chdir(place), warnings.catch_warnings(action="ignore"):
             assert code_of(arguments) == 0
