@@ -7,6 +7,7 @@ that reaches its limit continues on its thread, so later steps do not use the si
 import shlex
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 MANY = 8  # agents up to which nodes are listed one by one
 TEST_EPISODES = {True: 1000, False: 20}  # on a fast and on a slow simulator
 VALUE_SECONDS, POSTERIOR_SECONDS, PAGE_SECONDS = 60.0, 20.0, 30.0  # time limits
-TICK = 0.1  # seconds between updates of a line
+TICK = 0.1  # seconds between two looks at the clock
 ABANDONED = "decpomdp-after"  # name of the threads of the steps
 VERDICTS = {"cloned behaviour": "the estimate is lower, so the cloned behaviour is returned instead"}
 
@@ -69,25 +70,17 @@ class AfterRun:
         """The result of a task, shown while it runs; TimeoutError after `seconds`, while its thread continues."""
         from concurrent.futures import wait
 
+        from decpomdp.core.progress import Progress
         from decpomdp.core.run import on_thread
 
-        future, began, shown, live = on_thread(task, ABANDONED), time.monotonic(), "", words.on_terminal()
-        try:
+        future, began = on_thread(task, ABANDONED), time.monotonic()
+        with nullcontext() if self.quiet else Progress() as progress:
             while wait([future], timeout=TICK).not_done:
                 elapsed = time.monotonic() - began
                 if elapsed > seconds:
                     raise TimeoutError(f"{name}: not complete after {seconds:g} s")
-                if self.quiet or not (live or (elapsed > words.QUIET and not shown)):
-                    continue
-                if live:
-                    shown = f"{name} ... {elapsed:.0f} s (at most {seconds:g} s)"
-                    words.aside("\r" + shown)
-                else:
-                    shown = f"{name} (at most {seconds:g} s)"
-                    words.aside(shown + "\n")
-        finally:
-            if live and shown:
-                words.aside("\r" + " " * len(shown) + "\r")
+                if progress is not None and elapsed > words.QUIET:
+                    progress({"seconds": elapsed, "phase": f"{name} (at most {seconds:g} s)"})
         return future.result()
 
 

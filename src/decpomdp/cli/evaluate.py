@@ -16,39 +16,34 @@ if TYPE_CHECKING:
 def evaluate(
     team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team to evaluate.")],
     problem: Annotated[
-        str | None, typer.Option("--problem", help=words.PROBLEM + " Default: the problem named in the team.")
+        str | None, typer.Option(help=words.PROBLEM + " Default: the problem named in the team.")
     ] = None,
     horizon: Annotated[
-        int | None, typer.Option("--horizon", min=1, help="Steps of an episode. Default: infinite.", show_default=False)
+        int | None, typer.Option(min=1, help="Steps of an episode. Default: infinite.", show_default=False)
     ] = None,
     test_episodes: Annotated[
         int | None,
         typer.Option(
-            "--test-episodes",
             min=2,
             help="Estimate from this many test episodes. Default without a model: 1000, or 20 on a slow simulator.",
         ),
     ] = None,
     logged: Annotated[
-        Path | None,
-        typer.Option("--episodes", metavar="FILE", help="Estimate from these recorded episodes."),
+        Path | None, typer.Option("--episodes", metavar="FILE", help="Estimate from these recorded episodes.")
     ] = None,
     reward_range: Annotated[
         tuple[float, float] | None,
         typer.Option(
-            "--reward-range",
             metavar="LOW HIGH",
             help="With --episodes: range of possible rewards, for the guaranteed interval. Default: that of the file.",
         ),
     ] = None,
     confidence: Annotated[
-        float | None,
-        typer.Option("--confidence", help="With --episodes: confidence level of the intervals. Default: 0.95."),
+        float | None, typer.Option(help="With --episodes: confidence level of the intervals. Default: 0.95.")
     ] = None,
     seed: words.Seed = 0,
     discount: Annotated[
-        float | None,
-        typer.Option("--discount", help="Use this discount instead of the team's own (with --episodes: the file's)."),
+        float | None, typer.Option(help="Use this discount instead of the team's own (with --episodes: the file's).")
     ] = None,
     as_json: words.Json = False,
 ) -> None:

@@ -45,8 +45,7 @@ def plan(**options: Any) -> None:
 def _run(
     command: str,
     source: Annotated[
-        str | None,
-        typer.Argument(metavar="PROBLEM|EPISODES", help=words.PROBLEM + " Or a file of recorded episodes."),
+        str | None, typer.Argument(metavar="PROBLEM|EPISODES", help=words.PROBLEM + " Or a file of recorded episodes.")
     ] = None,
     out: Annotated[
         Path | None,

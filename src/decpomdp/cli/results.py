@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
 def export(
     team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team.")],
-    agent: Annotated[
-        str | None, typer.Option("--agent", help="Name of the agent; optional if there is only one.")
-    ] = None,
+    agent: Annotated[str | None, typer.Option(help="Name of the agent; optional if there is only one.")] = None,
     form: Annotated[
         str, typer.Option("--format", help="json, python (one module), c (one C99 file), dot (Graphviz) or svg.")
     ] = "json",
-    out: Annotated[Path | None, typer.Option("--out", help="Write to this file instead of printing.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write to this file instead of printing.")] = None,
     as_json: words.Json = False,
 ) -> None:
     """Write one agent's controller as a program, graph or table without dependencies."""
@@ -79,15 +77,12 @@ def show(
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; several runs are compared.")],
     out: Annotated[
-        Path | None, typer.Option("--out", help="File of the page; default: report.html in the folder of a single run.")
+        Path | None, typer.Option(help="File of the page; default: report.html in the folder of a single run.")
     ] = None,
-    problem: Annotated[
-        str | None, typer.Option("--problem", help=words.PROBLEM + " Default: the problem of the run.")
-    ] = None,
+    problem: Annotated[str | None, typer.Option(help=words.PROBLEM + " Default: the problem of the run.")] = None,
     animate: Annotated[
         Path | None,
         typer.Option(
-            "--animate",
             metavar="FILE.svg|FILE.gif",
             help="Also write an episode of a single run as an animation (grid and street problems only).",
         ),

@@ -22,20 +22,18 @@ def simulate(
     policy: Annotated[
         str,
         typer.Option(
-            "--policy",
             help="`random`, a policy of the problem, the path of a team.json, or `pbvi`: the policy of one agent that "
-            "sees and does everything.",
+            "sees and does everything."
         ),
     ] = "random",
-    episodes: Annotated[int, typer.Option("--episodes", min=1, help="Number of episodes.")] = 1000,
-    horizon: Annotated[int, typer.Option("--horizon", min=1, help="Steps per episode.")] = 50,
+    episodes: Annotated[int, typer.Option(min=1, help="Number of episodes.")] = 1000,
+    horizon: Annotated[int, typer.Option(min=1, help="Steps per episode.")] = 50,
     explore: Annotated[
-        float,
-        typer.Option("--explore", min=0, max=1, help="Probability that an agent acts uniformly at random instead."),
+        float, typer.Option(min=0, max=1, help="Probability that an agent acts uniformly at random instead.")
     ] = 0.0,
     seed: words.Seed = 0,
     discount: words.Discount = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the episodes to this Parquet file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the episodes to this Parquet file.")] = None,
     as_json: words.Json = False,
     engine_name: engine.Engine = None,
     scheduler: engine.Scheduler = None,

@@ -5,12 +5,12 @@ changes fastest. Not numpy's `ravel_multi_index` and `unravel_index`, which allo
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from decpomdp.core import checks
 from decpomdp.core.errors import InputError
@@ -76,16 +76,32 @@ def team_of_agents(members: Iterable[Agent]) -> tuple[Agent, ...]:
     return agents
 
 
-def check_symbols(where: str, what: str, symbols: NDArray[np.integer], agents: Sequence[Agent]) -> None:
-    """Raise InputError unless every symbols[k, n] is an action or observation (`what`) of agent n."""
-    sizes = np.array([len(agent.actions if what == "action" else agent.observations) for agent in agents])
-    wrong = (symbols < 0) | (symbols >= sizes)
+def check_symbols(
+    place: Callable[[int], str],
+    what: str,
+    symbols: NDArray[np.integer],
+    agents: Sequence[Agent],
+    allowed: NDArray[np.bool_] | None = None,
+) -> None:
+    """Raise InputError unless every symbols[k, n] is an action or observation (`what`) of agent n, or `allowed`.
+
+    `place` describes row k in the error.
+    """
+    last = np.array([len(agent.actions if what == "action" else agent.observations) - 1 for agent in agents])
+    wrong = (symbols < 0) | (symbols > np.minimum(last, np.iinfo(symbols.dtype).max).astype(symbols.dtype))
+    if allowed is not None:
+        wrong &= ~allowed
     if np.any(wrong):
         k, n = (int(i) for i in np.argwhere(wrong)[0])
-        raise InputError(
-            f"{where}: episode {k}, agent {agents[n].name}: expected an {what} from 0 to {sizes[n] - 1}, "
-            f"got {symbols[k, n]}"
-        )
+        expected = f"an {what} from 0 to {last[n]}"
+        raise InputError(f"{place(k)}, agent {agents[n].name}: expected {expected}, got {symbols[k, n]}")
+
+
+def checked_actions(actions: ArrayLike, episodes: int, agents: Sequence[Agent], dtype: DTypeLike = np.int64) -> NDArray:
+    """actions[k, n] of a batch, for the `step` of a simulator."""
+    chosen = checks.array("actions", actions, "k, n", (episodes, len(agents)), dtype)
+    check_symbols(lambda k: f"actions: episode {k}", "action", chosen, agents)
+    return chosen
 
 
 def numbered(count: int) -> tuple[str, ...]:

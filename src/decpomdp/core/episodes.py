@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import checks
-from decpomdp.core.agent import Agent, team_of_agents
+from decpomdp.core.agent import Agent, check_symbols, team_of_agents
 from decpomdp.core.errors import InputError
 from decpomdp.core.model import Value, checked_discount
 
@@ -93,7 +93,10 @@ class Episodes(Value):
         put(self, "behaviour", _behaviour(self, rows, n))
         ended = np.zeros(self.count, bool) if self.terminated is None else self.terminated
         put(self, "terminated", checks.array("terminated", ended, "k", (self.count,), np.bool_))
-        self._check_symbols()
+        unseen, first = np.zeros((rows, n), bool), self.offsets[:-1]
+        unseen[first] = self.observations[first] == NO_OBSERVATION
+        check_symbols(self.place, "action", self.actions, self.agents)
+        check_symbols(self.place, "observation", self.observations, self.agents, unseen)
 
     @property
     def count(self) -> int:
@@ -118,24 +121,6 @@ class Episodes(Value):
         """[k]: discounted sum of rewards of every episode."""
         weighted = self.rewards * self.discount ** self.times().astype(np.float64)
         return np.add.reduceat(weighted, self.offsets[:-1])
-
-    def _check_symbols(self) -> None:
-        firsts = np.zeros(self.steps, bool)
-        firsts[self.offsets[:-1]] = True
-        for n, agent in enumerate(self.agents):
-            actions, seen = self.actions[:, n], self.observations[:, n]
-            self._reject((actions < 0) | (actions >= len(agent.actions)), actions, "action", n, len(agent.actions))
-            unseen = firsts & (seen == NO_OBSERVATION)
-            wrong = ((seen < 0) | (seen >= len(agent.observations))) & ~unseen
-            self._reject(wrong, seen, "observation", n, len(agent.observations))
-
-    def _reject(self, wrong: NDArray[np.bool_], values: NDArray[np.int16], what: str, n: int, size: int) -> None:
-        if np.any(wrong):
-            row = int(np.argmax(wrong))
-            raise InputError(
-                f"{self.place(row)}, agent {self.agents[n].name}: expected an {what} from 0 to {size - 1}, "
-                f"got {int(values[row])}"
-            )
 
     @classmethod
     def load(

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller, InputError, Step, Team
-from decpomdp.core.agent import check_symbols
-from decpomdp.core.checks import array, whole
+from decpomdp.core.agent import checked_actions
+from decpomdp.core.checks import whole
 from decpomdp.core.model import checked_discount
 from decpomdp.core.scene import NEITHER, Street, StreetMap, StreetScene
 from decpomdp.engines import threads as engine
@@ -85,8 +85,7 @@ class Traffic:
 
     def step(self, actions: NDArray[np.integer]) -> Step:
         """Show actions[k, n]; episodes never end by themselves."""
-        chosen = array("actions", actions, "k, n", (len(self._loads), len(self.agents)), np.int16)
-        check_symbols("actions", "action", chosen, self.agents)
+        chosen = checked_actions(actions, len(self._loads), self.agents, np.int16)
         observations, rewards = np.empty(chosen.shape, np.int16), np.empty(len(chosen))
         kernels.advance(self.rules, self._seed, self._time, chosen, self._loads, observations, rewards)
         self._time, self._lights = self._time + 1, chosen

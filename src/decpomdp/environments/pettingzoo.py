@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Agent, Episodes, InputError, Step, Team, concatenate
-from decpomdp.core.agent import check_symbols
-from decpomdp.core.checks import array, kind_of, of_kind, truth, whole
+from decpomdp.core.agent import checked_actions
+from decpomdp.core.checks import kind_of, of_kind, truth, whole
 from decpomdp.core.controller import READ
 from decpomdp.core.model import checked_discount
 from decpomdp.domains.load import Problem, opened
@@ -85,8 +85,7 @@ class PettingZooSimulator:
 
     def step(self, actions: NDArray[np.integer]) -> Step:
         """Take actions[k, n]; finished episodes do not change and have reward 0."""
-        chosen = array("actions", actions, "k, n", (len(self._playing), len(self.agents)), np.int64)
-        check_symbols("actions", "action", chosen, self.agents)
+        chosen = checked_actions(actions, len(self._playing), self.agents)
         rewards = np.zeros(len(chosen))
         for k, (hosted, row) in enumerate(zip(self._playing, chosen.tolist(), strict=True)):
             if not hosted.ended:

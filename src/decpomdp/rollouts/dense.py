@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, DecPOMDP, InputError, Simulator, Step
-from decpomdp.core.agent import check_symbols
-from decpomdp.core.checks import array, kind_of, whole
+from decpomdp.core.agent import checked_actions
+from decpomdp.core.checks import kind_of, whole
 from decpomdp.core.sparse import alias_model
 from decpomdp.domains.load import load_model
 from decpomdp.engines import threads as engine
@@ -80,9 +80,7 @@ class DenseSimulator:
 
     def step(self, actions: NDArray[np.integer]) -> Step:
         """Take actions[k, n]; a model's episodes never terminate."""
-        shape = (len(self._states), len(self.agents))
-        chosen = array("actions", actions, "k, n", shape, np.int64)
-        check_symbols("actions", "action", chosen, self.agents)
+        chosen = checked_actions(actions, len(self._states), self.agents)
         observations, rewards = np.empty(chosen.shape, np.int16), np.empty(len(chosen))
         rollout.advance(self.world, self._seed, self._time, self._states, chosen, observations, rewards)
         self._time += 1

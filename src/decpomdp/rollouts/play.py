@@ -127,7 +127,7 @@ def _seen(simulator: Simulator, shown: NDArray[np.integer], running: NDArray[np.
     """Observations checked against the alphabets; those of finished episodes are set to 0 and not used."""
     seen = array("simulator observations", shown, "k, n", (len(running), len(simulator.agents)), np.int64)
     seen = np.where(running[:, None], seen, 0)
-    check_symbols(f"simulator {simulator.name}", "observation", seen, simulator.agents)
+    check_symbols(lambda k: f"simulator {simulator.name}: episode {k}", "observation", seen, simulator.agents)
     return seen.astype(np.int16)
 
 

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller, Episodes, InputError, Step, Team
-from decpomdp.core.agent import check_symbols
-from decpomdp.core.checks import array, whole
+from decpomdp.core.agent import checked_actions
+from decpomdp.core.checks import whole
 from decpomdp.core.model import checked_discount
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, StreetMap, StreetScene
 from decpomdp.engines import threads as engine
@@ -194,8 +194,7 @@ class SumoGrid:
 
     def step(self, actions: NDArray[np.integer]) -> Step:
         """Take actions[k, n]; episodes never terminate."""
-        chosen = array("actions", actions, "k, n", (len(self._batch), len(self.agents)), np.int16)
-        check_symbols("actions", "action", chosen, self.agents)
+        chosen = checked_actions(actions, len(self._batch), self.agents, np.int16)
         self._shown, self._acted = self._together(lambda k: self._batch[k].step(chosen[k])), True
         rewards = np.array([-float(shown.waits.sum()) for shown in self._shown])
         return Step(self._seen(), rewards, np.zeros(len(chosen), bool))
