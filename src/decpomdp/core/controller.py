@@ -255,10 +255,9 @@ class Team(Value):
 
     def save(self, path: str | os.PathLike[str], agent: str | None = None) -> None:
         """Write the team, or the controller of one agent, as readable JSON; an existing file is replaced."""
-        from decpomdp.io.files import write_bytes
-        from decpomdp.io.team import controller_to_json, team_to_json
+        from decpomdp.io.team import write_team
 
-        write_bytes(path, team_to_json(self) if agent is None else controller_to_json(self, agent))
+        write_team(self, path, agent)
 
     def minimised(self) -> "Team":
         """The same behaviour with as few nodes as possible.

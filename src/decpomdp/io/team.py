@@ -51,9 +51,9 @@ class _ControllerRecord(msgspec.Struct, forbid_unknown_fields=True):
     agent: _AgentRecord
 
 
-def write_team(team: Team, path: FilePath) -> None:
-    """Write the team to `path`, completely or not at all."""
-    write_bytes(path, team_to_json(team))
+def write_team(team: Team, path: FilePath, agent: str | None = None) -> None:
+    """Write the team, or the controller of one agent, to `path`, completely or not at all."""
+    write_bytes(path, team_to_json(team) if agent is None else controller_to_json(team, agent))
 
 
 def read_team(path: FilePath) -> Team:
