@@ -134,7 +134,7 @@ def test_a_scene_is_drawn(tmp_path):
     )
     assert model.scene.size == (2, 2)
     assert model.scene.things[1][0] == {"kind": "agent", "column": 1, "row": 0, "label": 1}
-    from decpomdp.report.replay import grid_film
+    from decpomdp.report.scenes import grid_film
 
     film = grid_film(model, [[0, 1]])
     assert len(film.captions[0]) == 2

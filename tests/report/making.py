@@ -58,7 +58,7 @@ def kept_on(folder, simulator, team, trace=None, seed=1, **facts):
 
 def replay_on(source, team, steps, seed=0):
     """The replay of one episode."""
-    return replay_from(watch(as_simulator(source), team, 1, steps, seed), team, source)
+    return replay_from(watch(as_simulator(source), team, 1, steps, seed, scenes=True), team, source)
 
 
 class NastyStreets:

@@ -102,7 +102,7 @@ int main(void)
     return actions.tolist(), names.split(b"\1")[:-1]
 
 
-CASES = [(first, sure, place) for first in (False, True) for sure in (False, True) for place in (0, 2)]
+CASES = [(first, sure, 0 if first else 2) for first in (False, True) for sure in (False, True)]
 
 
 @pytest.mark.parametrize(("first", "sure", "place"), CASES)
@@ -198,7 +198,7 @@ def test_dot_has_one_edge_per_pair_and_says_why():
     assert ("1", "3", "hear-left") in edges
     assert ("3", "0", "any") in edges
     assert len({edge[:2] for edge in edges}) == len(edges) == 9
-    assert "start0 -> n0;" in text
+    assert 'start0 -> n0 [label="start"];' in text
     assert 'n3 [label="open-right\\nnode 3"];' in text
 
 
@@ -208,11 +208,11 @@ def test_dot_says_chances_and_starts():
     given = np.array([[1.0, 0.0], [0.5, 0.5]])
     team = dp.Team((agent,), (dp.Controller([0.5, 0.5], [[0.5, 0.5], [1.0, 0.0]], table, given),), 0.9)
     text = exported(team, None, "dot")
-    assert 'n0 [label="a (0.50)\\nb (0.50)\\nnode 0"];' in text
-    assert 'n0 -> n1 [label="any (0.75)"];' in text
+    assert 'n0 [label="a 50%\\nb 50%\\nnode 0"];' in text
+    assert 'n0 -> n1 [label="any 75%"];' in text
     assert 'n1 -> n0 [label="o"];' in text
-    assert 'start0 -> n0 [label="o\\np (0.50)"];' in text
-    assert 'start1 -> n1 [label="p (0.50)"];' in text
+    assert 'start0 -> n0 [label="start on o, p 50%"];' in text
+    assert 'start1 -> n1 [label="start on p 50%"];' in text
 
 
 def test_dot_is_quoted_throughout():

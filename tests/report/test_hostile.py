@@ -23,10 +23,10 @@ HARM = (
     "url(https://example.org/x.png)",
     "<link rel=stylesheet href=https://example.org/x.css>",
     "<meta http-equiv=refresh content='0;url=https://example.org/'>",
-    "<!--",
     "]]>",
     "${alert(1)}",
     "\u2028alert(1)\u2029",
+    "<!--",  # last: it would hide the others
 )
 
 
@@ -62,9 +62,8 @@ def poison(folder, harm):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("harm", HARM)
-def test_nothing_runs_and_nothing_is_asked_for(browser, folder, harm):
-    poison(folder, harm)
+def test_nothing_runs_and_nothing_is_asked_for(browser, folder):
+    poison(folder, " ".join(HARM))
     path = write_page([shown(read_run(folder))])
     happened = []
     page = browser.new_page()

@@ -33,11 +33,12 @@ def test_a_wrong_world_does_not():
 
 def test_states_are_described_by_the_episodes_of_the_team():
     world = dp.load("dectiger")
-    played = Trajectories(
-        observations=np.array([[-1, -1], [0, 1], [0, 1], [-1, -1]]),
-        nodes=np.zeros((4, 2), int), actions=np.zeros((4, 2), int), rewards=np.array([-2.0, 4.0, 6.0, -2.0]),
-        lengths=np.array([3, 1]), moments=((0, 1, 1), (0,)),
+    episodes = dp.Episodes(
+        agents=world.agents, offsets=np.array([0, 3, 4]), discount=0.9, actions=np.zeros((4, 2), int),
+        observations=np.array([[-1, -1], [0, 1], [0, 1], [-1, -1]]), rewards=np.array([-2.0, 4.0, 6.0, -2.0]),
+        behaviour=np.ones((4, 2)),
     )  # fmt: skip
+    played = Trajectories(episodes, np.zeros((4, 2), int), ((0, 1, 1), (0,)))
     first, second = state_uses(world, played)
     assert (first.state, second.state) == (0, 1)
     assert first.share == pytest.approx(2 / (2 + 0.9 + 0.81))

@@ -17,13 +17,11 @@ from decpomdp.report.performance import (
     ShownRun,
     best_recorded,
     filtered,
+    first_steps,
     moves_of,
-    padded,
-    play,
     played_steps,
     stored,
     use_in,
-    use_in_episodes,
     watch,
 )
 from decpomdp.report.replay import replay_from
@@ -60,72 +58,90 @@ def exact_shares(model, team):
 
 def test_shares_on_a_model_are_about_the_exact_ones():
     model, team = tigers()
-    played = play(DenseSimulator(model), team, 4000, played_steps(0.9) + 1, seed=5)
-    for use, exact in zip(use_in(played, team, 0.9), exact_shares(model, team), strict=True):
+    played = watch(DenseSimulator(model), team, 4000, played_steps(0.9), seed=5)
+    for use, exact in zip(use_in(played.episodes, team, played.nodes), exact_shares(model, team), strict=True):
         assert use.nodes.sum() == pytest.approx(1)
         assert use.nodes == pytest.approx(exact, abs=0.01)  # a share of time over 4000 episodes: errors below 0.003
-        assert use.moves.sum(axis=(1, 2)) == pytest.approx(use.nodes)
+        assert use.moves.sum(axis=(1, 2)) == pytest.approx(use.nodes, abs=0.001)  # the last step is not left
         assert not np.any(use.moves[moves_of(controller()) == 0])
 
 
 def test_recorded_episodes_of_the_team_itself_say_the_same():
     model, team = tigers()
     episodes = dp.simulate(model, team, 1000, played_steps(0.9), seed=4)
-    for use, exact in zip(use_in_episodes(episodes, team), exact_shares(model, team), strict=True):
+    for use, exact in zip(use_in(episodes, team), exact_shares(model, team), strict=True):
         assert use.nodes == pytest.approx(exact, abs=0.02)
         assert not np.any(use.moves[moves_of(controller()) == 0])
 
 
-def test_states_fit_the_rewards_and_the_episodes_are_those_of_play():
+def test_states_fit_the_rewards_and_the_episodes_are_those_of_simulate():
     model, team = tigers()
     watched = watch(DenseSimulator(model), team, 5, 12, seed=1)
-    joint = watched.actions.astype(int) @ [3, 1]
+    joint = watched.episodes.actions.astype(int) @ [3, 1]
     states = np.array(watched.moments).ravel()
-    assert np.array_equal(watched.rewards, model.reward[joint, states])
-    assert np.array_equal(watched.nodes, play(DenseSimulator(model), team, 5, 12, seed=1).nodes)
+    assert np.array_equal(watched.episodes.rewards, model.reward[joint, states])
+    assert np.array_equal(watched.episodes.actions, dp.simulate(model, team, 5, 12, seed=1).actions)
 
 
 def test_streets_are_watched_as_they_were_played():
     grid = Traffic(3)
     team = grid.policies()["heuristic"]
-    watched = watch(grid, team, 3, 12, seed=5)
-    assert watched.lengths.tolist() == [12, 12, 12]
-    actions, seen = watched.actions.reshape(3, 12, 9), watched.observations.reshape(3, 12, 9)
+    watched = watch(grid, team, 3, 12, seed=5, scenes=True)
+    assert watched.episodes.lengths.tolist() == [12, 12, 12]
+    actions, seen = watched.episodes.actions.reshape(3, 12, 9), watched.episodes.observations.reshape(3, 12, 9)
     for k, t in product(range(3), range(12)):
         scene = watched.moments[k][t]
         assert scene.green == tuple(actions[k, t].tolist())
         loads = np.array(scene.waiting)
         compared = np.sign(loads[:3, None] - loads[None, 3:]).ravel() + 1  # shorter, equal, longer
         assert seen[k, t].tolist() == compared.tolist()
-    assert watch(grid, team, 1, 12, seed=5).moments == watched.moments[:1]
+    assert watch(grid, team, 1, 12, seed=5, scenes=True).moments == watched.moments[:1]
 
 
 def test_filtering_by_enumeration():
+    """Over episodes of different lengths; a record of the controller's own actions."""
     rng = np.random.default_rng(2)
     made = dp.Controller(
         rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(2), 3), rng.dirichlet(np.ones(3), (3, 2, 2)), None
     )
-    seen, done = np.array([[NO_OBSERVATION, 1, 0, 1]]), np.array([[0, 1, 1, 0]])
-    found = filtered(made, seen, done)[0]
-    for t in range(4):
+    seen, done = [NO_OBSERVATION, 1, 0, 1, NO_OBSERVATION, 0], [0, 1, 1, 0, 1, 0]
+    episodes = dp.Episodes(
+        agents=(dp.Agent("x", ("a", "b"), ("o", "p")),), offsets=np.array([0, 4, 6]), discount=0.9,
+        observations=np.array(seen)[:, None], actions=np.array(done)[:, None], rewards=np.zeros(6),
+        behaviour=np.full((6, 1), 0.5),
+    )  # fmt: skip
+    found = filtered(made, episodes, 0)
+    for first, t in [(0, 0), (0, 1), (0, 2), (0, 3), (4, 0), (4, 1)]:
         weights = np.zeros(3)
         for path in product(range(3), repeat=t + 1):
-            weight = made.initial[path[0]] * made.action[path[0], done[0, 0]]
+            weight = made.initial[path[0]] * made.action[path[0], done[first]]
             for s in range(1, t + 1):
-                weight *= made.transition[path[s - 1], done[0, s - 1], seen[0, s], path[s]]
-                weight *= made.action[path[s], done[0, s]]
+                weight *= made.transition[path[s - 1], done[first + s - 1], seen[first + s], path[s]]
+                weight *= made.action[path[s], done[first + s]]
             weights[path[-1]] += weight
-        assert found[t] == pytest.approx(weights / weights.sum())
+        assert found[first + t] == pytest.approx(weights / weights.sum())
+
+
+def test_long_episodes_are_cut():
+    model, team = tigers()
+    cut = first_steps(dp.simulate(model, team, 3, 9, seed=1), 4)
+    assert cut.lengths.tolist() == [4, 4, 4]
+    assert np.array_equal(cut.actions[4:8], dp.simulate(model, team, 3, 9, seed=1).actions[9:13])
+
+
+def test_a_plan_for_few_steps_is_played_for_these_steps(tmp_path):
+    run = kept(tmp_path / "run", *tigers(), horizon=3)
+    replayed = stored(ShownRun(run, tigers()[0]))
+    assert replayed.replay.episodes.lengths.tolist() == [3] * 5
+    assert sum(replayed.uses[0].nodes > 0) <= 6
+    assert "best known" not in (tmp_path / "run/report.html").read_text()
 
 
 def test_the_best_recorded_episodes_come_first():
     model, team = tigers()
     episodes = dp.simulate(model, team, 60, 8, seed=2)
     chosen, numbers = best_recorded(episodes, team)
-    _, _, rewards, lengths = padded(episodes, 60, 40)
-    returns = rewards @ 0.9 ** np.arange(8)
-    assert list(numbers) == np.argsort(-returns, kind="stable")[:5].tolist()
-    assert lengths.tolist() == [8] * 60
+    assert list(numbers) == np.argsort(-episodes.returns(), kind="stable")[:5].tolist()
     told = replay_from(chosen, team, episodes, numbers).content
     assert [one["number"] for one in told["episodes"]] == list(numbers)
     for one in told["episodes"]:

@@ -8,9 +8,8 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, OnStreets, Street, StreetMap, StreetScene
-from decpomdp.domains import boxpushing, marsrovers
 from decpomdp.domains.traffic import Traffic
-from decpomdp.report.replay import CELL, GRIDS, LIGHT, grid_film, street_film
+from decpomdp.report.scenes import CELL, GRIDS, LIGHT, grid_film, street_film
 
 
 def approaches():
@@ -86,11 +85,11 @@ def test_everything_lies_on_the_paper():
         assert top <= min(ys) <= max(ys) <= top + height
 
 
-@pytest.mark.parametrize("name", GRIDS)
-def test_a_grid_is_recognised_by_its_numbers(name):
-    model = dp.load(name)
-    assert len(model.states) == GRIDS[name]
-    film = grid_film(replace(model, name="mine", discount=0.5), [range(len(model.states))])
+@pytest.mark.parametrize(("states", "name"), GRIDS.items())
+def test_a_grid_is_recognised_by_its_numbers(states, name):
+    model = replace(dp.load(name), scene=None)  # as read from a file
+    assert len(model.states) == states
+    film = grid_film(replace(model, name="mine"), [range(states)])
     assert film.captions[0][3] == f"state {model.states[3]}"
     assert all(len(values[0]) == len(model.states) for part in film.parts for values in part.changes.values())
     assert grid_film(replace(model, reward=model.reward + 1), [[0]]) is None
@@ -114,14 +113,14 @@ def agents(things):
 def test_box_pushing_robots_stand_where_the_label_says():
     model = dp.load("boxpushing")
     for state, label in enumerate(model.states):
-        found = agents(boxpushing.things(state))
+        found = agents(model.scene.things[state])
         if state < 4:
             assert found == []
         else:
             said = "".join(f"{robot['column'] + 1}{'NESW'[robot['turn'] // 90]}" for robot in found)
             assert label == "s" + said
-            assert all(thing["row"] == 1 for thing in boxpushing.things(state) if thing["kind"] == "box")
-    moved = [[thing["row"] for thing in boxpushing.things(s) if thing["kind"] == "box"] for s in range(4)]
+            assert all(thing["row"] == 1 for thing in model.scene.things[state] if thing["kind"] == "box")
+    moved = [[thing["row"] for thing in model.scene.things[s] if thing["kind"] == "box"] for s in range(4)]
     assert moved == [[0, 1, 1], [1, 1, 0], [0, 1, 0], [1, 0, 1]]  # left, large, right
 
 
@@ -129,11 +128,11 @@ def test_rovers_and_sites_agree_with_what_is_seen():
     model = dp.load("marsrovers")
     parts = model.observation_table()
     for state in range(0, 256, 7):
-        things = marsrovers.things(state)
+        things = model.scene.things[state]
         sites = {(thing["column"], thing["row"]): thing for thing in things if thing["kind"] == "site"}
         seen = parts[model.observation[0, state].argmax()]
         for rover, symbol in zip(agents(things), seen, strict=True):
             place = (rover["column"], rover["row"])
             assert symbol % 4 == 2 * place[0] + place[1]
             assert sites[place]["done"] == (symbol >= 4)
-    assert [site["label"] for site in marsrovers.things(0)[:4]] == ["drill", "sample", "sample", "drill"]
+    assert [site["label"] for site in model.scene.things[0][:4]] == ["drill", "sample", "sample", "drill"]

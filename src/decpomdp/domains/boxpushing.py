@@ -82,6 +82,7 @@ def build(discount: float = 0.9) -> DecPOMDP:
         reward=lambda state, actions: 0.0 if state in GOALS else _reward(places[state], actions),
         discount=discount,
         name="boxpushing",
+        scene=lambda state: _scene(state, places.get(state, ())),
     )
 
 
@@ -156,17 +157,15 @@ def _turned_or_moved(pose: Pose, action: str, met: str | None) -> Pose:
     return Pose(pose.cell, HEADINGS[(HEADINGS.index(pose.heading) + turn) % 4])
 
 
-def things(state: int) -> list[dict[str, object]]:
-    """What stands where, for drawings; in a goal state the robots are nowhere."""
-    goal = GOALS[state] if state < len(GOALS) else ""
+def _scene(state: str, poses: Poses | tuple[()]) -> list[dict[str, object]]:
+    """In a goal state the robots are nowhere."""
     moved = {"left": ("leftBoxAtGoal", "bothSmallAtGoal"), "right": ("rightBoxAtGoal", "bothSmallAtGoal")}
     shown: list[dict[str, object]] = [
         {"kind": "zone", "column": 0, "row": 0, "width": 4, "label": "goal"},
-        {"kind": "box", "column": 0, "row": int(goal not in moved["left"]), "width": 1, "label": "small"},
-        {"kind": "box", "column": 1, "row": int(goal != "largeBoxAtGoal"), "width": 2, "label": "large"},
-        {"kind": "box", "column": 3, "row": int(goal not in moved["right"]), "width": 1, "label": "small"},
+        {"kind": "box", "column": 0, "row": int(state not in moved["left"]), "width": 1, "label": "small"},
+        {"kind": "box", "column": 1, "row": int(state != "largeBoxAtGoal"), "width": 2, "label": "large"},
+        {"kind": "box", "column": 3, "row": int(state not in moved["right"]), "width": 1, "label": "small"},
     ]
-    poses = () if goal else list(_all_poses())[state - len(GOALS)]
     return shown + [
         {"kind": "agent", "column": pose.cell - 1, "row": 2, "turn": 90 * HEADINGS.index(pose.heading), "label": n + 1}
         for n, pose in enumerate(poses)

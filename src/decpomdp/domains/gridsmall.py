@@ -50,6 +50,7 @@ def build(discount: float = 0.9) -> DecPOMDP:
         reward=lambda: 0.0,
         discount=discount,
         name="gridsmall",
+        scene=_scene,
     )
     meeting = np.eye(CELLS).ravel()  # [s1]
     reward = np.einsum("ust,t->us", model.transition, meeting)  # not rounded: the digest of this table is published
@@ -75,7 +76,6 @@ def moved(cell: int, action: str, side: int) -> dict[int, float]:
     return after
 
 
-def things(state: int) -> list[dict[str, object]]:
-    """What stands where, for drawings."""
+def _scene(state: int) -> list[dict[str, object]]:
     places = [divmod(cell, 2) for cell in divmod(state, CELLS)]
     return [{"kind": "agent", "column": column, "row": row, "label": n + 1} for n, (row, column) in enumerate(places)]

@@ -66,6 +66,7 @@ def build(discount: float = 0.9) -> DecPOMDP:
         reward=lambda state, actions: _reward(actions, *_parts(state)),
         discount=discount,
         name="marsrovers",
+        scene=_scene,
     )
 
 
@@ -143,8 +144,7 @@ def _reward_apart(pair: Pair, done: tuple[bool, bool]) -> float:
     return _share(pair[0], done[0]) + _share(pair[0], done[1])
 
 
-def things(state: int) -> list[dict[str, object]]:
-    """What stands where, for drawings."""
+def _scene(state: int) -> list[dict[str, object]]:
     place, mask = divmod(state, MASKS)
     places = [divmod(site, 2) for site in range(SITES)]  # column, row
     sites: list[dict[str, object]] = [

@@ -94,6 +94,7 @@ def centralised(model: DecPOMDP) -> DecPOMDP:
         reward=model.reward,
         discount=model.discount,
         name=PREFIX + model.name,
+        scene=model.scene,
     )
 
 

@@ -6,17 +6,20 @@ painted by Pillow (`pip install decpomdp[data]`) at twice the size and reduced, 
 
 import io
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from decpomdp.core import InputError
 from decpomdp.report.drawing import DISPLAY, MOVE, TURN, ChangeValue, Film, Mark, Part, view_box
-from decpomdp.report.markup import NO_XML, Markup, join, number, shortened, tag, trusted
+from decpomdp.report.markup import NO_XML, Markup, join, light, number, own_file, shortened, tag, trusted
 from decpomdp.report.replay import Replay
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+Looks = Mapping[str, tuple[str | None, str | None]]  # CSS class -> fill, stroke
 
 WIDTH, TALLEST = 640, 900  # pixels
 SECONDS = 0.8  # per step
@@ -25,16 +28,6 @@ LARGEST = 4_000_000  # bytes
 LONGEST = 104  # characters of a caption
 FEW = 3  # agents whose actions are in the caption
 FINER = 2  # a GIF is painted so many times as large
-
-INK, PAPER = "#1d2126", "#fbfaf7"
-COLOURS: dict[str, tuple[str | None, str | None]] = {  # look -> fill, stroke
-    "cell": ("#fbfaf7", "#dcdad3"), "zone": ("#efede7", None), "box": ("#c99a57", "#8a6427"),
-    "site": (None, "#5b626b"), "site done": ("#d7eef0", "#0b6e75"), "tick": ("#0b6e75", None),
-    "robot a0": ("#0b6e75", None), "robot a1": ("#c2571a", None), "robot a2": ("#5b4fb0", None),
-    "robot a3": ("#a8761a", None), "name": ("#ffffff", None), "label": ("#5b626b", None), "onbox": ("#3d2b0d", None),
-    "road": (None, "#e2dfd6"), "cars": (None, "#37506b"), "full": (None, "#b3362b"), "light": ("#23282e", None),
-    "stop": (None, "#d2493c"), "go": (None, "#35c46a"), "hand": (None, None), "caption": (INK, None),
-}  # fmt: skip
 
 
 def animated_svg(replay: Replay, title: str) -> str:
@@ -47,19 +40,15 @@ def animated_svg(replay: Replay, title: str) -> str:
         )
         for t, words in enumerate(captions)
     ]
-    looks = (
-        f".{look.replace(' ', '.')}{{fill:{fill or 'none'}{f';stroke:{stroke}' if stroke else ''}}}"
-        for look, (fill, stroke) in COLOURS.items()
-    )
-    style = "text{font-family:sans-serif;text-anchor:middle}.name{font-weight:700}" + "".join(looks)
     content = tag(
         "svg",
         tag("title", title),
-        tag("style", trusted(style)),
-        tag("rect", x=left, y=top, width=width, height=height, fill=PAPER),
+        tag("style", trusted(light(own_file("scene.css")))),
+        tag("rect", x=left, y=top, width=width, height=height, fill=light("var(--paper)")),
         *(shape.markup() for shape in film.still),
         *(_part(part) for part in film.parts),
         *texts,
+        class_="moving",
         xmlns="http://www.w3.org/2000/svg",
         viewBox=view_box(box),
         width=WIDTH,
@@ -145,21 +134,29 @@ def animated_gif(replay: Replay, title: str) -> bytes:
         import PIL.Image  # noqa: F401
     except ImportError:
         raise InputError("a GIF needs Pillow: pip install decpomdp[data]; an animated SVG needs nothing") from None
-    pictures = [_painted(film, t, words) for t, words in enumerate(_captions(replay))]
+    looks = _looks()
+    pictures = [_painted(film, t, words, looks) for t, words in enumerate(_captions(replay))]
     packed = io.BytesIO()
     options: dict[str, Any] = {"duration": round(1000 * SECONDS), "loop": 0, "optimize": True}
     pictures[0].save(packed, "GIF", save_all=True, append_images=pictures[1:], **options)
     return packed.getvalue()
 
 
-def _painted(film: Film, t: int, words: str) -> "Image":
+def _looks() -> Looks:
+    """Fill and stroke of every look, as in scene.css."""
+    rules = re.findall(r"^\.moving \.(\S+) \{ (.*) \}$", light(own_file("scene.css")), re.MULTILINE)
+    values = {look.replace(".", " "): dict(re.findall(r"(fill|stroke): (#\w+)", rule)) for look, rule in rules}
+    return {look: (found.get("fill"), found.get("stroke")) for look, found in values.items()}
+
+
+def _painted(film: Film, t: int, words: str, looks: Looks) -> "Image":
     """Step t, with its caption."""
     from PIL import Image, ImageDraw
 
     left, top, width, height = _with_foot(film)
     scale = FINER * min(WIDTH / width, TALLEST / height)
-    image = Image.new("RGB", (round(width * scale), round(height * scale)), PAPER)
-    pen = _Pen(ImageDraw.Draw(image), scale, left, top)
+    image = Image.new("RGB", (round(width * scale), round(height * scale)), light("var(--paper)"))
+    pen = _Pen(ImageDraw.Draw(image), looks, scale, left, top)
     for shape in film.still:
         pen.draw(shape)
     for part in film.parts:
@@ -176,13 +173,14 @@ class _Pen:
     """Draws shapes into an image."""
 
     draws: Any  # PIL.ImageDraw.ImageDraw
+    looks: Looks
     scale: float
     left: float
     top: float
 
     def draw(self, shape: Mark, shift: tuple[float, float] = (0.0, 0.0), turn: float = 0.0) -> None:
         """One shape, turned (lines and polygons) and shifted."""
-        (fill, stroke), at, scale = COLOURS[shape.look], shape.at, self.scale
+        (fill, stroke), at, scale = self.looks[shape.look], shape.at, self.scale
         c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
 
         def on(x: float, y: float) -> tuple[float, float]:

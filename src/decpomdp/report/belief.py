@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Agent, Episodes, Team
 from decpomdp.io.runs import AgentBelief, Belief, NodeBelief
 from decpomdp.report.markup import Markup, percent, table, tag
-from decpomdp.report.performance import Floats, Source, is_quick, play, played_steps, use_in, use_in_episodes
+from decpomdp.report.performance import Floats, Source, first_steps, is_quick, played_steps, use_in, watch
 from decpomdp.report.text import RARE
 
 if TYPE_CHECKING:
@@ -53,12 +53,13 @@ def _shares(draws: Sequence[Team], team: Team, source: Source, seed: int) -> lis
 
     simulator = None if isinstance(source, Episodes) else as_simulator(source)
     if simulator is not None and is_quick(simulator):
-        steps = played_steps(simulator.discount) + 1
-        played = ((play(simulator, draw, EPISODES, steps, seed), draw) for draw in draws)
-        uses = [use_in(one, draw, simulator.discount) for one, draw in played]
+        steps = played_steps(simulator.discount)
+        played = [watch(simulator, draw, EPISODES, steps, seed) for draw in draws]
+        uses = [use_in(one.episodes, draw, one.nodes) for one, draw in zip(played, draws, strict=True)]
     else:
-        episodes = source if isinstance(source, Episodes) else simulate(source, team, RECORDED, STEPS, seed ^ 1)
-        uses = [use_in_episodes(episodes, draw) for draw in draws]
+        recorded = source if isinstance(source, Episodes) else simulate(source, team, RECORDED, STEPS, seed ^ 1)
+        episodes = first_steps(recorded)
+        uses = [use_in(episodes, draw) for draw in draws]
     return [np.stack([np.asarray(use.nodes) for use in agent]) for agent in zip(*uses, strict=True)]
 
 

@@ -1,18 +1,18 @@
-"""Learning curves: every numeric column of a trace against steps, sweeps, iterations or seconds, drawn as SVG.
+"""Learning curves: every numeric column of a trace against steps, sweeps, iterations or seconds.
 
-Values so far out that nothing else could be seen are cut off, and the caption says so. A curve of few points has a dot
-at each, so that a single point can be seen. Every second curve is dashed, so that both of two equal ones are seen.
+The columns, their names and the ranges of the charts are chosen here; the page's script draws them. Values so far out
+that nothing else could be seen are cut off, and the caption says so.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.report.markup import Markup, join, number, tag
+from decpomdp.report.markup import Markup, data, tag
 
 Floats = NDArray[np.float64]
 Trace = Mapping[str, Sequence[object]]
@@ -20,7 +20,6 @@ Trace = Mapping[str, Sequence[object]]
 AXES = {"steps": "joint steps", "sweep": "sweeps", "iteration": "iterations", "seconds": "seconds"}
 NARROWEST, WIDEST = 1e-300, 1e300  # of an axis: ticks of others would overflow
 COMPARED = {**AXES, "seconds": "seconds since the first row"}  # of several runs: the first may have compiled
-COUNTED = {"steps", "sweep", "iteration"}  # axes of whole numbers
 TITLES = {
     "value": "Value",
     "lower": "Proved bounds of the best value",
@@ -32,15 +31,9 @@ TITLES = {
     "accepted": "Changes accepted",
     "foretold": "Variance predicted by the critic",
 }
-TOGETHER = {"lower": ("lower", "upper")}  # drawn in one chart
-SPREAD = {"value": "error"}  # standard errors of another column
 NO_CHART = {"error", "upper", "mean_nodes", "start", "hops", "truncation"}  # part of other charts, or not drawn
 FEW = 4  # agents whose nodes are drawn apart
-WIDTH, HEIGHT = 420, 220
-LEFT, RIGHT, TOP, BOTTOM = 60.0, 12.0, 10.0, 34.0
-WIDE, HIGH = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 PIECES = 120  # columns to which a long trace is reduced
-DOTTED = 12  # points, up to which each is marked
 FAR = 8.0  # times the usual range: values further out are cut off
 COLOURS = 8
 
@@ -61,13 +54,18 @@ class TraceCurve:
     name: str
     trace: Trace
     y: Floats
-    error: Floats | None = None
-    place: int = 0  # its colour: the same in all charts of a page
+    error: Floats | None = None  # standard errors
+    place: int = 0  # its colour: the same in all charts of a page; every second one is dashed
 
     @property
     def known(self) -> Floats:
         """All finite values."""
         return self.y[np.isfinite(self.y)]
+
+    @property
+    def look(self) -> str:
+        """CSS class."""
+        return f"c{self.place % COLOURS}"
 
     @property
     def reach(self) -> Floats:
@@ -76,27 +74,49 @@ class TraceCurve:
             return self.known
         return np.append(self.known, self.y[-1] + np.array([-2, 2]) * self.error[-1])
 
+    def content(self, axes: Sequence[str]) -> dict[str, Any]:
+        """The points for the page's script."""
+        rows = thinned(self.y, PIECES)
+        columns = {axis: column(self.trace, axis) for axis in axes}
+        shown = {"name": self.name, "look": self.look, "dashed": self.place % 2 == 1, "y": _short(self.y[rows])}
+        if self.error is not None:
+            shown["error"] = _short(np.nan_to_num(self.error[rows]))
+        return {**shown, "x": {axis: _short(values[rows]) for axis, values in columns.items()}}
+
 
 def curves(sources: Sequence[RunTrace]) -> Markup | None:
     """Charts of one trace, or of several in common charts; None: no data."""
     several = len(sources) > 1
     sources = [_comparable(source) for source in sources] if several else sources
     axes = {axis: words for axis, words in (COMPARED if several else AXES).items() if _common(sources, axis)}
-    by_key = {key: _curves_of(sources, key) for key in _keys(sources)}
-    known = {key: found for key, found in by_key.items() if found}
+    known = {key: found for key in _keys(sources) if (found := _curves_of(sources, key))}
     if not axes or not known:
         return None
-    choice, first = None, next(iter(axes))
+    choice = None
     if len(axes) > 1:
-        buttons = [
-            tag("button", words, type="button", data_axis=axis, aria_pressed="true" if axis == first else "false")
-            for axis, words in axes.items()
-        ]
+        buttons = [tag("button", words, type="button", data_axis=axis) for axis, words in axes.items()]
         choice = tag("p", tag("span", "against"), *buttons, class_="choice", role="group", aria_label="Horizontal axis")
-    empty = ", ".join(_title(key).lower() for key in by_key if key not in known)
-    unknown = tag("p", f"No data for: {empty}.", class_="note unknown") if empty else None
-    figures = [_figure(key, found, axis, words) for axis, words in axes.items() for key, found in known.items()]
-    return tag("div", choice, unknown, tag("div", *figures, class_="charts"), class_="curves", data_axis=first)
+    figures = [_figure(key, found) for key, found in known.items()]
+    charts = [_chart(found, list(axes)) for found in known.values()]
+    stored = data("curves-data", {"axes": axes, "charts": charts})
+    return tag("div", choice, tag("div", *figures, class_="charts"), stored, class_="curves")
+
+
+def _figure(key: str, found: list[TraceCurve]) -> Markup:
+    """The caption of a chart, and a place for the chart."""
+    names = [tag("span", tag("i", class_=one.look), one.name) for one in found if len(found) > 1]
+    (low, high), first = _range(found), float(found[0].known[0])
+    cut = len(found) == 1 and not low <= first <= high
+    note = tag("span", f"begins at {first:.4g}") if cut else None
+    ends = (f"{one.name + ' ' if one.name else ''}from {one.known[0]:.4g} to {one.known[-1]:.4g}" for one in found)
+    label = f"{_title(key)}: {', '.join(ends)}"
+    chart = tag("svg", class_="chart", viewBox="0 0 420 220", role="img", aria_label=label)
+    return tag("figure", tag("figcaption", tag("b", _title(key)), *names, note), chart)
+
+
+def _chart(found: list[TraceCurve], axes: Sequence[str]) -> dict[str, Any]:
+    whole = all(np.all(curve.known == np.round(curve.known)) for curve in found)
+    return {"range": _range(found), "whole": whole, "curves": [curve.content(axes) for curve in found]}
 
 
 def _title(key: str) -> str:
@@ -156,8 +176,8 @@ def _curves_of(sources: Sequence[RunTrace], key: str) -> list[TraceCurve]:
         if key == "nodes":
             found += _node_curves(source, several)
             continue
-        parts = [part for part in TOGETHER.get(key, (key,)) if part in source.trace]
-        error = column(source.trace, SPREAD[key]) if key in SPREAD and not several else np.empty(0)
+        parts = [part for part in ("lower", "upper") if part in source.trace] if key == "lower" else [key]
+        error = column(source.trace, "error") if key == "value" and not several else np.empty(0)
         for part in parts:
             y, name = column(source.trace, part), source.name if several else part if len(parts) > 1 else ""
             found.append(TraceCurve(name, source.trace, y, error if len(error) == len(y) else None))
@@ -176,99 +196,9 @@ def _node_curves(source: RunTrace, several: bool) -> list[TraceCurve]:
     return [TraceCurve(name, source.trace, sizes[:, n]) for n, name in enumerate(source.agents)]
 
 
-def _figure(key: str, found: list[TraceCurve], axis: str, words: str) -> Markup:
-    """A chart with its caption."""
-    chart = _Chart(found, axis)
-    rows, known = sum(len(curve.y) for curve in found), sum(len(curve.known) for curve in found)
-    gaps = f"{rows - known} of {rows} points have no value" if known < rows else ""
-    names = [tag("span", tag("i", class_=f"c{one.place % COLOURS}"), one.name) for one in found if len(found) > 1]
-    notes = [tag("span", note) for note in (chart.cut(), gaps) if note]
-    caption = tag("figcaption", tag("b", _title(key)), *names, *notes)
-    return tag("figure", caption, chart.drawn(_title(key), words), data_axis=axis)
-
-
-class _Chart:
-    """Curves with axes."""
-
-    def __init__(self, found: list[TraceCurve], axis: str) -> None:
-        self.curves, self.axis = found, axis
-        xs = np.concatenate([column(curve.trace, axis) for curve in found])
-        self.points, self.x0, self.x1 = len(xs), float(xs.min()), float(xs.max())
-        if self.x0 == self.x1:
-            self.x0, self.x1 = self.x0 - 1, self.x1 + 1
-        self.y0, self.y1 = _around(np.concatenate([_usual(curve.reach) for curve in found]))
-
-    def cut(self) -> str:
-        """Words about the beginning of a single curve that is cut off."""
-        first = float(self.curves[0].known[0])
-        cut = len(self.curves) == 1 and not self.y0 <= first <= self.y1
-        return f"begins at {tick_label(first, abs(first) / 100)}" if cut else ""
-
-    def drawn(self, title: str, axis: str) -> Markup:
-        """As SVG."""
-        frame = {"x": LEFT, "y": TOP, "width": WIDE, "height": HIGH}
-        ends = (
-            f"{one.name + ' ' if one.name else ''}from {one.known[0]:.4g} to {one.known[-1]:.4g}" for one in self.curves
-        )
-        return tag(
-            "svg",
-            self._grid(),
-            tag("text", axis, class_="axis", x=WIDTH - RIGHT, y=HEIGHT - 3.0, text_anchor="end"),
-            tag(
-                "svg",
-                *(self._curve(curve) for curve in self.curves),
-                class_="plot",
-                **frame,
-                overflow="visible" if self.points <= DOTTED else None,
-            ),
-            tag("g", tag("line", y1=TOP, y2=TOP + HIGH), class_="cross"),
-            class_="chart",
-            viewBox=f"0 0 {WIDTH} {HEIGHT}",
-            role="img",
-            aria_label=f"{title} against {axis}: {', '.join(ends)}",
-            data_range=f"{self.x0:.9g} {self.x1:.9g} {self.y0:.9g} {self.y1:.9g}",
-            data_frame=f"{LEFT} {TOP} {WIDE} {HIGH}",
-        )
-
-    def _grid(self) -> Markup:
-        parts = []
-        whole = all(np.all(curve.known == np.round(curve.known)) for curve in self.curves)
-        step = max(step_for(self.y1 - self.y0, 4), 1.0 if whole else 0.0)
-        for value in ticks(self.y0, self.y1, step):
-            y = TOP + HIGH - (value - self.y0) / (self.y1 - self.y0) * HIGH
-            parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y))
-            parts.append(tag("text", tick_label(value, step), x=LEFT - 7, y=y + 4, text_anchor="end"))
-        step = max(step_for(self.x1 - self.x0, 5), 1.0 if self.axis in COUNTED else 0.0)
-        for value in ticks(self.x0, self.x1, step):
-            x = LEFT + (value - self.x0) / (self.x1 - self.x0) * WIDE
-            parts.append(tag("line", class_="tick", x1=x, x2=x, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM + 4))
-            parts.append(tag("text", tick_label(value, step), x=x, y=HEIGHT - BOTTOM + 16, text_anchor="middle"))
-        return tag("g", *parts, class_="grid")
-
-    def _curve(self, curve: TraceCurve) -> Markup:
-        """Two standard errors to either side, the curve, and dots where there are few."""
-        x, colour, band = column(curve.trace, self.axis), f"c{curve.place % COLOURS}", None
-        if curve.error is not None and np.isfinite(curve.error).any():
-            outline = self._pixels(x, curve.y + 2 * curve.error) + self._pixels(x, curve.y - 2 * curve.error)[::-1]
-            band = tag("path", class_=f"band {colour}", d=_path(outline) + "z")
-        points = self._pixels(x, curve.y)
-        look = f"curve {colour} dashed" if curve.place % 2 else f"curve {colour}"
-        dots = [
-            tag("circle", class_=f"dot {colour}", cx=x, cy=y, r=2.6)
-            for x, y in points
-            if len(points) <= DOTTED and 0 <= y <= HIGH
-        ]
-        return join([band, tag("path", class_=look, d=_path(points), data_name=curve.name or None), *dots])
-
-    def _pixels(self, x: Floats, y: Floats) -> list[tuple[float, float]]:
-        """The thinned curve."""
-        xs, ys = thinned(x, y, PIECES)
-        across, up = WIDE / (self.x1 - self.x0), HIGH / (self.y1 - self.y0)
-        return [((a - self.x0) * across, HIGH - (b - self.y0) * up) for a, b in zip(xs, ys, strict=True)]
-
-
-def _around(values: Floats) -> tuple[float, float]:
-    """The range of the values, with a margin."""
+def _range(found: list[TraceCurve]) -> tuple[float, float]:
+    """The usual values of all curves, with a margin."""
+    values = np.concatenate([_usual(curve.reach) for curve in found])
     low, high = float(values.min()), float(values.max())
     flat = high - low <= 1e-5 * max(abs(high), abs(low))  # rounding errors are not drawn
     margin = max(abs(high) * 0.1, 0.5) if flat else 0.06 * (high - low)
@@ -286,54 +216,17 @@ def _usual(values: Floats) -> Floats:
     return values[(values >= low - 2 * span) & (values <= high + 2 * span)]
 
 
-def _path(points: list[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{number(x)} {number(min(max(y, -9999.0), 9999.0))}" for x, y in points)
+def _short(values: Floats) -> list[float]:
+    return [float(f"{value:.9g}") for value in values]
 
 
-def ticks(low: float, high: float, step: float) -> list[float]:
-    """The multiples of `step` from `low` to `high`.
-
-    >>> ticks(-3.2, 9.6, 2.0)
-    [-2.0, 0.0, 2.0, 4.0, 6.0, 8.0]
-    """
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [place * step for place in range(first, last + 1)]
-
-
-def step_for(span: float, about: int) -> float:
-    """1, 2 or 5 times a power of ten, of which about so many make the span."""
-    rough = max(span / about, 1e-300)
-    power = 10.0 ** math.floor(math.log10(rough))
-    return min((m * power for m in (1.0, 2.0, 5.0, 10.0)), key=lambda step: abs(math.log(step / rough)))
-
-
-def tick_label(value: float, step: float) -> str:
-    """A number on an axis whose ticks are `step` apart; in thousands, millions ... where that is shorter.
-
-    >>> tick_label(1500000.0, 500000.0), tick_label(0.25, 0.05), tick_label(-13215.0, 5.0), tick_label(-3e16, 1e16)
-    ('1.5M', '0.25', '-13215', '-3e+16')
-    """
-    if abs(value) >= 1e12 or 0 < step < 1e-6:
-        return f"{value:.3g}"
-    words = []
-    for least, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"), (0.0, 1.0, "")):
-        if abs(value) >= least:
-            digits = max(0, -math.floor(math.log10(step / unit) + 1e-9)) if step > 0 and value else 0
-            words.append(f"{value / unit:.{digits}f}{letter}")
-    return min(words, key=len)
-
-
-def thinned(x: Floats, y: Floats, pieces: int) -> tuple[list[float], list[float]]:
-    """The line through all finite points as it looks in `pieces` columns of pixels: the ends and extremes of each."""
-    fine = np.isfinite(x) & np.isfinite(y)
-    x, y = x[fine], y[fine]
-    if len(x) <= 4 * pieces:
-        return x.tolist(), y.tolist()
-    span = float(x.max() - x.min()) or 1.0
-    column = np.minimum(((x - x.min()) / span * pieces).astype(int), pieces - 1)
+def thinned(y: Floats, pieces: int) -> list[int]:
+    """The rows to draw: all finite ones or, of a long curve, the ends and extremes of so many parts."""
+    rows = np.flatnonzero(np.isfinite(y))
+    if len(rows) <= 4 * pieces:
+        return rows.tolist()
     chosen: set[int] = set()
-    for first, end in pairwise([*np.flatnonzero(np.diff(column, prepend=-1)).tolist(), len(x)]):
-        part = y[first:end]
-        chosen.update((first, end - 1, first + int(part.argmin()), first + int(part.argmax())))
-    rows = sorted(chosen)
-    return x[rows].tolist(), y[rows].tolist()
+    for first, end in pairwise(np.linspace(0, len(rows), pieces + 1).astype(int).tolist()):
+        part = rows[first:end]
+        chosen.update(map(int, (part[0], part[-1], part[y[part].argmin()], part[y[part].argmax()])))
+    return sorted(chosen)

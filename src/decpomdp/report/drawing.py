@@ -74,7 +74,7 @@ class Film:
     still: tuple[Mark, ...]
     parts: tuple[Part, ...]
     captions: tuple[tuple[str, ...], ...]  # [k][t]
-    of_streets: bool = False  # wide, with many small shapes
+    legend: str = ""  # of a drawing with many small shapes
 
 
 def for_page(film: Film) -> Markup:

@@ -18,7 +18,7 @@ a trigraph or close a comment. The Python module writes labels with `ascii`; Gra
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
@@ -29,36 +29,14 @@ from numpy.typing import NDArray
 from decpomdp.core import Agent, Controller, InputError, Team
 from decpomdp.core.checks import one_of
 from decpomdp.io.team import controller_to_json
-from decpomdp.report.graph import MOST_NODES, graph_of
-from decpomdp.report.markup import NO_XML
-from decpomdp.report.performance import Use, moves_of
-from decpomdp.report.text import RARE
+from decpomdp.report.graph import MOST_NODES, boxes_of, graph_of, links_of
+from decpomdp.report.markup import NO_XML, light, own_file
+from decpomdp.report.performance import unknown_use
 from decpomdp.rollouts.runner import Entry, alias_rows, start_table
 
 HARMLESS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+.,:;=()<>[]{}|#!$&@^~")
 WIDTH = 110  # columns of a table
-C_NOTE = """\
- *
- * Chance: decision t of an episode uses two numbers of 64 bits, SplitMix64 at a place of its own, so that the same
- * seed and the same episode give the actions that decpomdp.TeamRunner(team, seed, episode) takes. To draw them
- * elsewhere, use the functions that end in _with.
-"""
-PYTHON_NOTE = """\
-# Chance: decision t of an episode uses two numbers of 64 bits, SplitMix64 at a place of its own, so that the same seed
-# and the same episode give the actions that decpomdp.TeamRunner(team, seed, episode) takes. To draw them elsewhere,
-# give both to start_with and step_with.
-"""
-CERTAIN = 0.995  # a choice at least this likely is named without its probability
-SVG_STYLE = """
-svg { background: #ffffff; font: 12px sans-serif; fill: #1d2126; }
-.does { font-size: 12.5px; font-weight: 600; } .foot, .aside { font-size: 11px; fill: #5b626b; }
-.number { display: none; }
-.link text, .start text { font-size: 11.5px; } .start text { fill: #0b6e75; font-weight: 600; }
-.body, .back { fill: #ffffff; } .frame { stroke: #1d2126; } .frame:not(.body) { fill: none; } .idle { opacity: 0.6; }
-.wire, .rare path { fill: none; stroke: #1d2126; } .start .wire { stroke: #0b6e75; }
-.reach { fill: none; stroke: transparent; stroke-width: 12; } .rare path { opacity: 0.3; stroke-dasharray: 3 3; }
-.rare .unused { display: none; }
-"""
+SVG_STYLE = "svg { background: #ffffff; }"
 FORMATS = ("json", "python", "c", "dot", "svg")
 
 
@@ -140,8 +118,7 @@ def c_source(team: Team, place: int) -> str:
             _c_table(_c_kind(max(sure.action) + 1), f"{name}_node_action", sure.action),
             moves,
         ]
-        starts, own = len(sure.start), {"more": "", "first": "-1"}
-        row = "observation + 1"
+        template, starts, row = "deterministic.c", len(sure.start), "observation + 1"
     else:
         drawn = chance_tables(controller)
         (first, count), (mine, other, cut) = zip(*drawn.rows, strict=True), zip(*drawn.entries, strict=True)
@@ -153,10 +130,9 @@ def c_source(team: Team, place: int) -> str:
             _c_table(kind, f"{name}_entry_other", other),
             _c_table("uint32_t", f"{name}_entry_cut", [f"{value}U" for value in cut]),
         ]
-        starts, own = drawn.starts, {"more": C_NOTE, "first": "-1, seed, episode"}
-        row = "(uint32_t)(observation + 1)"
+        template, starts, row = "stochastic.c", drawn.starts, "(uint32_t)(observation + 1)"
     return filled(
-        ("head.c", "deterministic.c" if sure is not None else "stochastic.c", "names.c"),
+        (template, "names.c"),
         id=name,
         name=quoted(agent.name),
         problem=quoted(team.problem),
@@ -170,7 +146,6 @@ def c_source(team: Team, place: int) -> str:
         starts=starts,
         lanes=1 + 2 * len(team.agents),
         lane=1 + 2 * place,
-        **own,
     )
 
 
@@ -211,35 +186,34 @@ def python_source(team: Team, place: int) -> str:
     sure = sure_tables(controller)
     if sure is not None:
         return filled(
-            ("head.py.txt", "deterministic.py.txt", "checks.py.txt"),
+            ("deterministic.py.txt", "checks.py.txt"),
             start=tuple(sure.start),
             action=tuple(sure.action),
             move=tuple(tuple(row) for row in sure.move),
-            example="",
-            more="",
             **words,
         )
     drawn = chance_tables(controller)
     return filled(
-        ("head.py.txt", "stochastic.py.txt", "checks.py.txt"),
+        ("stochastic.py.txt", "checks.py.txt"),
         starts=drawn.starts,
         rows=tuple(drawn.rows),
         entries=tuple(drawn.entries),
         nodes=controller.nodes,
         lanes=1 + 2 * len(team.agents),
         lane=1 + 2 * place,
-        example="seed=0",
-        more=PYTHON_NOTE,
         **words,
     )
 
 
 def dot_source(agent: Agent, controller: Controller) -> str:
     """The graph: boxes name actions, edges observations."""
+    use = unknown_use(controller)
+    boxes, links = boxes_of(agent, controller, use), links_of(agent, controller, use)
     lines = [f"digraph {dot_quoted(agent.name)} {{", "  node [shape=box, style=rounded];"]
-    lines += [f"  n{i} [label={_dot_node(agent, controller, i)}];" for i in range(controller.nodes)]
-    lines += [f"  start{i} [shape=point]; start{i} -> n{i}{words};" for i, words in _dot_starts(agent, controller)]
-    lines += [f"  n{i} -> n{j} [label={words}];" for i, j, words in _dot_edges(agent, controller)]
+    lines += [f"  n{box.node} [label={dot_quoted(*box.words, f'node {box.node}')}];" for box in boxes]
+    starts = {box.node: box.start for box in boxes if box.start is not None}
+    lines += [f"  start{i} [shape=point]; start{i} -> n{i} [label={dot_quoted(words)}];" for i, words in starts.items()]
+    lines += [f"  n{link.source} -> n{link.goal} [label={dot_quoted(*link.words)}];" for link in links]
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -250,47 +224,18 @@ def dot_quoted(*parts: str) -> str:
     return '"' + "\\n".join(safe) + '"'
 
 
-def _dot_node(agent: Agent, controller: Controller, i: int) -> str:
-    likely = [int(a) for a in np.argsort(-controller.action[i], kind="stable") if controller.action[i, a] >= RARE]
-    return dot_quoted(*(_with_chance(agent.actions[a], controller.action[i, a]) for a in likely), f"node {i}")
-
-
-def _dot_edges(agent: Agent, controller: Controller) -> Iterator[tuple[int, int, str]]:
-    moves = moves_of(controller)  # [i, o, j]
-    for i, j in np.argwhere(moves.max(axis=1) >= RARE).tolist():
-        yield i, j, dot_quoted(*_reasons(agent, moves[i, :, j]))
-
-
-def _dot_starts(agent: Agent, controller: Controller) -> Iterator[tuple[int, str]]:
-    given = controller.initial_given
-    table = np.repeat(controller.initial[None], len(agent.observations), axis=0) if given is None else given  # [o, i]
-    for i in np.flatnonzero(table.max(axis=0) >= RARE).tolist():
-        reasons = _reasons(agent, table[:, i])
-        yield i, "" if reasons == ["any"] else f" [label={dot_quoted(*reasons)}]"
-
-
-def _reasons(agent: Agent, chances: NDArray[np.float64]) -> list[str]:
-    """The observations that lead there, with their probabilities; "any" when all of them do alike."""
-    if chances.min() >= RARE and np.ptp(chances) < RARE:
-        return [_with_chance("any", float(chances[0]))]
-    return [_with_chance(label, p) for label, p in zip(agent.observations, chances.tolist(), strict=True) if p >= RARE]
-
-
-def _with_chance(label: str, chance: float) -> str:
-    return label if chance >= CERTAIN else f"{label} ({chance:.2f})"
-
-
 def svg_source(agent: Agent, controller: Controller) -> str:
     """The drawing; links as likely as if every observation were equally likely."""
-    use = Use(None, moves_of(controller) / controller.observations)
-    graph = graph_of(agent, controller, use, "controller")
+    graph = graph_of(agent, controller, unknown_use(controller), "controller")
     if graph is None:
         raise InputError(
             f"svg: expected at most {MOST_NODES} nodes, got {controller.nodes} for {agent.name}; "
             "the formats dot and json have no limit"
         )
     opened, rest = graph.drawn.translate(NO_XML).split(">", 1)
-    return f'{opened} xmlns="http://www.w3.org/2000/svg"><style>{SVG_STYLE}</style>{rest}\n'
+    return (
+        f'{opened} xmlns="http://www.w3.org/2000/svg"><style>{light(own_file("graph.css"))}{SVG_STYLE}</style>{rest}\n'
+    )
 
 
 def exported(team: Team, agent_name: str | None, form: str) -> str:

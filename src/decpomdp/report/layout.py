@@ -1,10 +1,10 @@
 """A layered layout of a directed graph in which labels are placed like nodes, so that nothing overlaps.
 
-Nodes stand in rows by their distance from the start. Between two rows of nodes lies a row of labels: every link has its
-label in the row next to its source. A link that passes more rows has a bend in each, and links to the same goal share
-these bends, so that they run together. Order in the rows: barycentre sweeps and exchanges of neighbours, from several
-beginnings, with the fewest crossings kept. Places: every item is pulled to the mean of its neighbours, in order and
-apart (least squares by pooling). A crowded row of labels has two or three levels.
+Nodes stand in rows by their distance from the start along the most used links. Between two rows of nodes lies a row of
+labels: every link has its label in the row next to its source. A link that passes more rows has a bend in each, and
+links to the same goal share these bends, so that they run together. Order in the rows: barycentre sweeps and exchanges
+of neighbours, from several beginnings, with the fewest crossings kept. Places: every item is pulled to the mean of its
+neighbours, in order and apart (least squares by pooling). A crowded row of labels has two or three levels.
 
 Sources: K. Sugiyama, S. Tagawa, M. Toda. Methods for visual understanding of hierarchical system structures. IEEE
 Transactions on Systems, Man and Cybernetics 1981; E. Gansner, E. Koutsofios, S. North, K.-P. Vo. A technique for
@@ -18,10 +18,11 @@ from itertools import pairwise
 
 import numpy as np
 
-STARTS, SWEEPS = 4, 8  # beginnings, and sweeps of each, for the order
+STARTS, SWEEPS = 8, 8  # beginnings, and sweeps of each, for the order
 SETTLING = 24  # sweeps for the places
 APART, CLEAR = 14.0, 8.0  # pixels between items of a row; between a label and the wire of another level
 WIDEST_ROW = 8  # nodes
+DEEP = 1.3  # rows, as a multiple of the square root of the number of nodes, beyond which a graph grows in breadth
 FEWEST_PIXELS = 520.0  # labels get levels only in wider rows
 LEVELS = 3
 BETWEEN = 4.0  # weight of the place of a label between two nodes of one row
@@ -102,16 +103,21 @@ class GraphLayout:
 
 
 def depths(count: int, starts: Sequence[int], links: Sequence[tuple[int, int]]) -> list[int]:
-    """[i]: steps from the start; earlier links first. Unreachable nodes begin in the first row; no row is too long."""
-    depth: dict[int, int] = {}
-    for roots in (starts, *([node] for node in range(count))):
-        queue = [root for root in roots if root not in depth]
-        depth.update(dict.fromkeys(queue, 0))
-        for node in queue:  # grows while it is walked
-            for source, goal in links:
-                if source == node and goal not in depth:
-                    depth[goal] = depth[node] + 1
-                    queue.append(goal)
+    """[i]: the row of every node, in a tree that grows from the start by the earliest link to a new node.
+
+    With the most used links first, the usual way leads downwards. The tree grows in breadth when it is deep enough.
+    Unreachable nodes begin in the first row; no row is too long.
+    """
+    depth, deepest = dict.fromkeys(starts, 0), math.ceil(DEEP * math.sqrt(count)) - 1
+    while len(depth) < count:
+        new = [(source, goal) for source, goal in links if source in depth and goal not in depth]
+        if new:
+            source, goal = next((link for link in new if depth[link[0]] < deepest), None) or min(
+                new, key=lambda link: depth[link[0]]
+            )
+            depth[goal] = depth[source] + 1
+        else:
+            depth[next(node for node in range(count) if node not in depth)] = 0
     for row in range(count):
         members = [node for node in depth if depth[node] == row]
         for node in members[WIDEST_ROW:]:
@@ -119,8 +125,13 @@ def depths(count: int, starts: Sequence[int], links: Sequence[tuple[int, int]]) 
     return [depth[i] for i in range(count)]
 
 
-def laid_out(nodes: Sequence[tuple[float, float, float]], depth: Sequence[int], wires: Sequence[Wire]) -> GraphLayout:
-    """Places for nodes of the given (left, right, height) and for the wires between them (no loops)."""
+def laid_out(
+    nodes: Sequence[tuple[float, float, float]], depth: Sequence[int], wires: Sequence[Wire], dense: float = 1.0
+) -> GraphLayout:
+    """Places for nodes of the given (left, right, height) and for the wires between them (no loops).
+
+    The space between rows is divided by `dense`.
+    """
     layout = GraphLayout([Item(2 * depth[i], *size) for i, size in enumerate(nodes)], wires)
     bends: dict[tuple[int, int], int] = {}  # goal, row -> item
     for wire in wires:
@@ -132,7 +143,7 @@ def laid_out(nodes: Sequence[tuple[float, float, float]], depth: Sequence[int], 
     _order(layout)
     _give_levels(layout)
     _place(layout)
-    _stack(layout)
+    _stack(layout, dense)
     _meet(layout)
     return layout
 
@@ -291,7 +302,7 @@ def _straighten(
             return
 
 
-def _stack(layout: GraphLayout) -> None:
+def _stack(layout: GraphLayout, dense: float) -> None:
     """Heights: labels on their levels, and more room between rows where wires go far sideways."""
     y, items = 0.0, layout.items
     for rank, row in enumerate(layout.rows):
@@ -299,7 +310,7 @@ def _stack(layout: GraphLayout) -> None:
             far = max(
                 (abs(items[i].x - items[o].x) for i in row for o in items[i].near if items[o].row < rank), default=0
             )
-            y += min(NEAREST + SLOPE * far, FARTHEST)
+            y += min(NEAREST + SLOPE * far, FARTHEST) / dense
         levels = [
             max((items[i].height for i in row if items[i].level == level), default=0.0) for level in range(LEVELS)
         ]

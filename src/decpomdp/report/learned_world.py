@@ -64,10 +64,8 @@ class StateUse(NamedTuple):
 
 def state_uses(world: DecPOMDP, played: Trajectories) -> list[StateUse]:
     """States by discounted time, the most visited first."""
-    states = np.concatenate(
-        [np.array(each)[:length] for each, length in zip(played.moments, played.lengths, strict=True)]
-    )
-    step = np.concatenate([np.arange(length) for length in played.lengths])
+    episodes = played.episodes
+    states, step = np.concatenate(played.moments), episodes.times()
     weights = world.discount**step
     shares = np.bincount(states, weights, len(world.states)) / weights.sum()
     goes_on = np.append(step[1:] > 0, False)  # [r] whether the next row belongs to the same episode
@@ -77,10 +75,10 @@ def state_uses(world: DecPOMDP, played: Trajectories) -> list[StateUse]:
         onward = np.bincount(states[1:][(here & goes_on)[:-1]], minlength=len(world.states))
         most = [int(to) for to in np.argsort(-onward, kind="stable")[:NEXT] if onward[to]]
         words = ", ".join(f"{world.states[to]} {percent(onward[to] / onward.sum())}" for to in most)
-        seen = [row for row in played.observations[here].tolist() if row[0] >= 0]
+        seen = [row for row in episodes.observations[here].tolist() if row[0] >= 0]
         common = max(set(map(tuple, seen)), key=list(map(tuple, seen)).count) if seen else ()
         labels = " / ".join(agent.observations[o] for agent, o in zip(world.agents, common, strict=False)) or "nothing"
-        uses.append(StateUse(int(state), float(shares[state]), labels, float(played.rewards[here].mean()), words))
+        uses.append(StateUse(int(state), float(shares[state]), labels, float(episodes.rewards[here].mean()), words))
     return uses
 
 

@@ -23,48 +23,87 @@
     root.dataset.theme = dark ? "light" : "dark";
   });
 
-  // curves: what they are drawn against, and numbers under the pointer
-  for (const button of all(".choice button")) {
-    button.addEventListener("click", () => {
-      button.closest(".curves").dataset.axis = button.dataset.axis;
-      for (const other of all("button", button.parentNode)) other.setAttribute("aria-pressed", String(other === button));
-    });
-  }
-  for (const chart of all(".chart")) {
-    const [x0, x1, y0, y1] = chart.dataset.range.split(" ").map(Number);
-    const [left, top, wide, high] = chart.dataset.frame.split(" ").map(Number);
-    const lines = all(".curve", chart).map((path) => ({
-      name: path.dataset.name || "",
-      points: path.getAttribute("d").slice(1).split("L").map((pair) => pair.split(" ").map(Number)),
-    }));
-    const cross = one(".cross", chart), figure = chart.closest("figure");
-    const tip = element("div", "", "tip");
-    tip.hidden = true;
-    figure.append(tip);
+  // curves against the chosen axis, with numbers under the pointer
+  const stepFor = (span, about) => {
+    const rough = span / about, power = 10 ** Math.floor(Math.log10(rough)), off = (step) => Math.abs(Math.log(step / rough));
+    return [1, 2, 5, 10].map((m) => m * power).reduce((a, b) => (off(b) < off(a) ? b : a));
+  };
+  const ticks = (low, high, step) => {
+    const first = Math.ceil(low / step - 1e-9), last = Math.floor(high / step + 1e-9);
+    return Array.from({ length: last - first + 1 }, (_, k) => (first + k) * step);
+  };
+  const tickLabel = (value, step) => { // in thousands, millions ... where that is shorter
+    if (Math.abs(value) >= 1e12 || step < 1e-6) return short(Number(value.toPrecision(3)));
+    const digits = (unit) => (value ? Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9)) : 0);
+    const units = [[1e9, 1e9, "G"], [1e6, 1e6, "M"], [1e4, 1e3, "k"], [0, 1, ""]].filter(([least]) => Math.abs(value) >= least);
+    return units.map(([, unit, letter]) => (value / unit).toFixed(digits(unit)) + letter).reduce((a, b) => (b.length < a.length ? b : a));
+  };
+  const [width, height, left, right, top, bottom] = [420, 220, 60, 12, 10, 34];
+  const wide = width - left - right, high = height - top - bottom;
+
+  const drawChart = (chart, { range: [y0, y1], whole, curves }, axis, words) => {
+    const every = curves.flatMap((curve) => curve.x[axis]);
+    let x0 = every.reduce((a, b) => Math.min(a, b)), x1 = every.reduce((a, b) => Math.max(a, b));
+    if (x0 === x1) [x0, x1] = [x0 - 1, x1 + 1];
+    const across = (x) => ((x - x0) / (x1 - x0)) * wide;
+    const up = (y) => Math.max(-9999, Math.min(9999, high - ((y - y0) / (y1 - y0)) * high));
+    const line = (attributes, ...classes) => shape("line", { class: classes.join(" "), ...attributes });
+    const text = (said, attributes) => shape("text", attributes, said);
+    const path = (points, look) => shape("path", { class: look, d: "M" + points.map((point) => point.map((v) => v.toFixed(1)).join(" ")).join("L") });
+    const grid = shape("g", { class: "grid" });
+    const yStep = Math.max(stepFor(y1 - y0, 4), whole ? 1 : 0), xStep = Math.max(stepFor(x1 - x0, 5), axis === "seconds" ? 0 : 1);
+    for (const value of ticks(y0, y1, yStep)) {
+      const y = top + up(value);
+      grid.append(line({ x1: left, x2: width - right, y1: y, y2: y }), text(tickLabel(value, yStep), { x: left - 7, y: y + 4, "text-anchor": "end" }));
+    }
+    for (const value of ticks(x0, x1, xStep)) {
+      const x = left + across(value), y = height - bottom;
+      grid.append(line({ x1: x, x2: x, y1: y, y2: y + 4 }, "tick"), text(tickLabel(value, xStep), { x, y: y + 16, "text-anchor": "middle" }));
+    }
+    const plot = shape("svg", { class: "plot", x: left, y: top, width: wide, height: high, ...(every.length <= 12 && { overflow: "visible" }) });
+    for (const curve of curves) {
+      const xs = curve.x[axis].map(across), points = curve.y.map((y, k) => [xs[k], up(y)]);
+      if (curve.error) {
+        const edge = (side) => curve.y.map((y, k) => [xs[k], up(y + side * curve.error[k])]);
+        plot.append(path([...edge(2), ...edge(-2).reverse()], `band ${curve.look}`));
+      }
+      plot.append(path(points, `curve ${curve.look}${curve.dashed ? " dashed" : ""}`));
+      const few = points.length <= 12 ? points.filter(([, y]) => y >= 0 && y <= high) : [];
+      plot.append(...few.map(([cx, cy]) => shape("circle", { class: `dot ${curve.look}`, cx, cy, r: 2.6 })));
+    }
+    const axisWords = text(words, { class: "axis", x: width - right, y: height - 3, "text-anchor": "end" });
+    chart.replaceChildren(grid, axisWords, plot, shape("line", { class: "cross", y1: top, y2: top + high }));
+    const figure = chart.closest("figure"), tip = one(".tip", figure) || element("div", "", "tip"), cross = one(".cross", chart);
     const leave = () => { tip.hidden = true; cross.style.display = "none"; };
-    chart.addEventListener("pointerleave", leave);
-    chart.addEventListener("pointermove", (event) => {
-      const box = chart.getBoundingClientRect(), scale = box.width / 420;
-      const x = (event.clientX - box.left) / scale - left;
+    figure.append(tip);
+    leave();
+    chart.onpointerleave = leave;
+    chart.onpointermove = (event) => {
+      const box = chart.getBoundingClientRect(), x = ((event.clientX - box.left) * width) / box.width - left;
       if (x < -4 || x > wide + 4) return leave();
-      const nearest = lines.map((line) => line.points.reduce((a, b) => (Math.abs(b[0] - x) < Math.abs(a[0] - x) ? b : a)));
-      const said = nearest.map((point, k) => {
-        const value = y1 - (point[1] / high) * (y1 - y0);
-        return (lines[k].name ? lines[k].name + "  " : "") + Number(value.toPrecision(4));
-      });
-      const at = x0 + (nearest[0][0] / wide) * (x1 - x0);
-      tip.textContent = [figure.dataset.axis + "  " + Number(at.toPrecision(4)).toLocaleString("en"), ...said].join("\n");
+      const near = curves.map((curve) => curve.x[axis].reduce((best, at, k) => (Math.abs(across(at) - x) < Math.abs(across(curve.x[axis][best]) - x) ? k : best), 0));
+      const at = curves[0].x[axis][near[0]];
+      const said = curves.map((curve, c) => (curve.name ? curve.name + "  " : "") + Number(curve.y[near[c]].toPrecision(4)));
+      tip.textContent = [axis + "  " + Number(at.toPrecision(4)).toLocaleString("en"), ...said].join("\n");
       cross.style.display = "inline";
-      cross.firstChild.setAttribute("x1", left + nearest[0][0]);
-      cross.firstChild.setAttribute("x2", left + nearest[0][0]);
+      for (const end of ["x1", "x2"]) cross.setAttribute(end, left + across(at));
       tip.hidden = false;
       const room = figure.clientWidth - tip.offsetWidth - 8, wish = chart.offsetLeft + event.clientX - box.left + 14;
       tip.style.left = Math.max(4, Math.min(wish, room)) + "px";
       tip.style.top = event.clientY - figure.getBoundingClientRect().top - tip.offsetHeight - 12 + "px";
-    });
+    };
+  };
+  if (one("#curves-data")) {
+    const { axes, charts } = JSON.parse(one("#curves-data").textContent), buttons = all(".choice button");
+    const against = (axis) => {
+      all(".chart").forEach((chart, k) => drawChart(chart, charts[k], axis, axes[axis]));
+      for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.axis === axis));
+    };
+    for (const button of buttons) button.addEventListener("click", () => against(button.dataset.axis));
+    against(Object.keys(axes)[0]);
   }
 
-  // graphs: zoom, faint moves, the links of the node under the pointer
+  // graphs: zoom, the links of the node under the pointer
   for (const figure of all(".controller")) {
     const graph = one(".graph", figure);
     if (!graph) continue;
@@ -79,7 +118,7 @@
     };
     const fit = () => {
       const room = one(".view", figure).clientWidth - 12;
-      zoom = room > 0 ? Math.max(0.65, Math.min(1, room / wide, 860 / high)) : 1;
+      zoom = room > 0 ? Math.max(0.65, Math.min(1, room / wide, Math.max(0.8, 860 / high))) : 1;
       draw();
       const start = one(".start", graph), view = one(".view", figure);
       if (start && wide * zoom > room) {
@@ -98,8 +137,6 @@
         draw();
       });
     }
-    const rare = one("[data-rare]", figure);
-    if (rare) rare.addEventListener("change", () => drawing.classList.toggle("with-rare", rare.checked));
     for (const node of all(".node", graph)) {
       const mine = all(".link", graph).filter((link) => link.dataset.from === node.dataset.node);
       const ask = (asked) => () => {
@@ -126,24 +163,17 @@
     choice.append(option);
   });
   // a card per agent, or one for the agent that is chosen
-  const follow = (card) => {
-    const small = one(".small", card), graph = document.getElementById("run-agent" + card.dataset.agent);
-    if (!small) return;
-    small.style.display = graph ? "" : "none";
-    if (!graph) return;
-    const box = graph.ownerSVGElement.dataset.main;
-    small.setAttribute("viewBox", box);
-    small.style.maxWidth = 1.2 * Number(box.split(" ")[2]) + "px"; // a graph of one node need not be a poster
-    one("use", small).setAttribute("href", "#" + graph.id);
-  };
   const cards = all(".card"), whose = one("#agent");
-  cards.forEach(follow);
+  const follow = () => {
+    for (const graph of all(".graph-of")) graph.hidden = graph.dataset.agent !== graph.closest(".card").dataset.agent;
+  };
   const choose = (agent) => {
     whose.value = agent;
     cards[0].dataset.agent = agent;
-    follow(cards[0]);
+    follow();
     show();
   };
+  follow();
   if (whose) whose.addEventListener("change", () => choose(whose.value));
 
   // the drawing: every change of every part takes one of its values
@@ -215,11 +245,12 @@
       one("[data-what=action]", card).textContent = agent.actions[played.actions[step][n]];
     }
     played.nodes[step].forEach((node, n) => {
-      const graph = document.getElementById("run-agent" + n);
-      const here = graph && one(`.node[data-node="${node}"]`, graph);
-      if (here) here.classList.add("here");
-      const went = step && graph && one(`.link[data-from="${played.nodes[step - 1][n]}"][data-to="${node}"]`, graph);
-      if (went) went.classList.add("went");
+      for (const graph of all(`#run-agent${n}, #small-agent${n}`)) {
+        const here = one(`.node[data-node="${node}"]`, graph);
+        const went = step && one(`.link[data-from="${played.nodes[step - 1][n]}"][data-to="${node}"]`, graph);
+        if (here) here.classList.add("here");
+        if (went) went.classList.add("went");
+      }
     });
   };
   const go = (wanted) => {

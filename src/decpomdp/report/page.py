@@ -16,12 +16,13 @@ from decpomdp.domains import registry
 from decpomdp.io.files import write_bytes
 from decpomdp.io.runs import LOG, REPORT, Belief, Run, RunRecord, as_written, columns_of, write_record
 from decpomdp.report.controllers import controllers, reading
-from decpomdp.report.curves import RunTrace, curves, tick_label
+from decpomdp.report.curves import RunTrace, curves
 from decpomdp.report.listing import COLUMNS, LEGEND, MANY, MARK, NO_NUMBER, NONE, cells, in_words, sizes_of, unsupported
 from decpomdp.report.markup import Markup, own_file, table, tag, trusted
-from decpomdp.report.performance import STORED, Performance, ShownRun, Source, on, packed, performance_of
+from decpomdp.report.performance import STORED, Performance, ShownRun, Source, Use, on, packed, performance_of
 from decpomdp.report.replay import panel, replay_from
 
+STYLES = ("page.css", "graph.css", "scene.css")
 LOG_BYTES = 40_000  # of a log's end
 FEW = 4  # runs whose controllers are unfolded
 MOST_COMPARED = 8  # runs whose curves are drawn: there are as many colours
@@ -30,7 +31,7 @@ MOST_COMPARED = 8  # runs whose curves are drawn: there are as many colours
 def tiles(record: RunRecord) -> Markup:
     """The tiles at the top."""
     facts: list[tuple[str, str, str]] = [_value(record)]
-    if record.best_known is not None:
+    if record.best_known is not None and record.horizon is None:
         facts.append(("best known", f"{record.best_known:.5g}", "value of this problem, of any method"))
     if record.upper_bound is not None:
         facts.append(("upper bound", f"{record.upper_bound:.5g}", "of the value of any team"))
@@ -40,8 +41,7 @@ def tiles(record: RunRecord) -> Markup:
     facts.append(("nodes", short, mean or "one controller per agent"))
     facts.append(("time", in_words(record.seconds, ".3g") + " s", f"stopped: {record.stopped}"))
     if record.steps is not None:
-        short = f"{record.steps:,.0f}" if record.steps < 1e6 else tick_label(record.steps, record.steps / 1000)
-        facts.append(("played", short, f"{record.steps:,.0f} joint steps"))
+        facts.append(("played", f"{record.steps:,.0f}", "joint steps"))
     if record.sample_size is not None:
         facts.append(("support", f"{record.sample_size:.1f}", "smallest effective sample size"))
     if record.seed is not None:
@@ -165,7 +165,7 @@ def html_file(title: str, policy: str, style: str, *body: Markup) -> str:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", f"{title} \u2013 decpomdp"),
-        tag("style", trusted(own_file("page.css") + style)),
+        tag("style", trusted("".join(map(own_file, STYLES)) + style)),
     )
     return "<!doctype html>\n" + tag("html", head, tag("body", *body), lang="en") + "\n"
 
@@ -202,7 +202,7 @@ def _one(shown: ShownRun) -> list[Markup]:
         tiles(record),
         *(_note(str(record.facts[name])) for name in ("why", "trust") if name in record.facts),
         section("controllers", "Controllers", reading(performance.source), drawn),
-        _replay(shown, performance) if world is None else _imagined(shown, world),
+        _replay(shown, performance) if world is None else _imagined(shown, world, performance.uses),
         section("curves", "Learning curves", charts),
     ]
     if record.posterior is not None:
@@ -252,7 +252,7 @@ def _names(runs: Sequence[ShownRun]) -> list[str]:
     return [name if short.count(name) == 1 else str(shown.run.folder) for name, shown in zip(short, runs, strict=True)]
 
 
-def _imagined(shown: ShownRun, world: DecPOMDP) -> Markup:
+def _imagined(shown: ShownRun, world: DecPOMDP, uses: Sequence[Use]) -> Markup:
     """The learned world, and a replay inside it."""
     from decpomdp.report.learned_world import IMAGINED, fit_table, states_table
 
@@ -268,7 +268,7 @@ def _imagined(shown: ShownRun, world: DecPOMDP) -> Markup:
     tables = [states_table(world, team, shown.seed)]
     if isinstance(shown.source, Episodes):
         tables.append(fit_table(world, shown.source))
-    played = panel(team, "run", replay_from(replay, team, world))
+    played = panel(team, uses, replay_from(replay, team, world))
     return section("world", "Learned world", _note(sure + rare), *tables, tag("h3", "Replay"), _note(IMAGINED), played)
 
 
@@ -276,4 +276,4 @@ def _replay(shown: ShownRun, performance: Performance) -> Markup:
     if performance.replay is None or shown.source is None:
         return section("replay", "Replay", _note(f"No replay: {shown.missing}."))
     replay = replay_from(performance.replay, shown.run.team, shown.source, performance.numbers)
-    return section("replay", "Replay", _note(performance.note), panel(shown.run.team, "run", replay))
+    return section("replay", "Replay", _note(performance.note), panel(shown.run.team, performance.uses, replay))

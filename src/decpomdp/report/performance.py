@@ -10,13 +10,14 @@ without playing and without loading compiled code.
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Controller, DecPOMDP, Episodes, InputError, Simulator, Team
+from decpomdp.core.episodes import PER_ROW
 from decpomdp.core.model import horizon_of
 from decpomdp.domains import registry
 from decpomdp.domains.code import load_named
@@ -93,13 +94,10 @@ def on(run: Run, source: Source) -> ShownRun:
 
 @dataclass(frozen=True, slots=True)
 class Trajectories:
-    """Episodes one after the other, with the nodes of all agents."""
+    """Episodes, with the nodes of all agents."""
 
-    observations: Ints  # [r, n] seen before acting; NO_OBSERVATION: nothing
+    episodes: Episodes
     nodes: Ints  # [r, n] in which the action was chosen
-    actions: Ints  # [r, n]
-    rewards: Floats  # [r]
-    lengths: NDArray[np.int64]  # [k]
     moments: Moments = ()  # [k][t] states or street scenes, if any
 
 
@@ -158,30 +156,31 @@ def performance_of(shown: ShownRun, replay: bool = True) -> Performance:
     """Shares and, if wanted, episodes to replay; stored ones where there are some."""
     team, source, seed = shown.run.team, shown.source, shown.seed
     if source is None:
-        return Performance(unknown_use(team), f"Shares of time are unknown: {shown.missing}.")
+        return Performance(tuple(map(unknown_use, team.controllers)), f"Shares of time are unknown: {shown.missing}.")
     if isinstance(source, Episodes):
-        count = min(EPISODES, source.count)
-        words = f"Shares are discounted and come from {count} recorded episodes, in which the nodes are inferred."
+        few = first_steps(source)
+        words = f"Shares are discounted and come from {few.count} recorded episodes, in which the nodes are inferred."
         chosen, numbers = best_recorded(source, team) if replay else (None, ())
-        return Performance(use_in_episodes(source, team), words, chosen, RECORDED_NOTE, numbers)
+        return Performance(use_in(few, team), words, chosen, RECORDED_NOTE, numbers)
     if (known := stored(shown)) is not None:
         return known
     from decpomdp.rollouts import as_simulator
 
-    simulator = as_simulator(source)
+    simulator, horizon = as_simulator(source), shown.run.record.horizon or LONGEST
     quick, (count, length) = is_quick(simulator), replay_size(len(team.agents))
     episodes = sample = None
     if replay or not quick:
-        episodes = sample = watch(simulator, team, count if quick else min(count, SLOW_EPISODES), length, seed)
+        few = count if quick else min(count, SLOW_EPISODES)
+        episodes = sample = watch(simulator, team, few, min(length, horizon), seed, scenes=True)
     if sample is None or quick:
-        steps = played_steps(simulator.discount)
+        steps = min(played_steps(simulator.discount), horizon)
         many = max(1, min(EPISODES, MOST_STEPS // (len(team.agents) * steps)))
-        sample = play(simulator, team, many, steps + 1, seed)
+        sample = watch(simulator, team, many, steps, seed)
     kind, note = "simulator", f"New episodes of the learned team on {simulator.name}."
     if isinstance(source, DecPOMDP):
         kind, note = "model", "The team, played on the model."
-    words = f"Shares are discounted and come from {len(sample.lengths)} episodes played on the {kind}."
-    return Performance(use_in(sample, team, simulator.discount), words, episodes if replay else None, note)
+    words = f"Shares are discounted and come from {sample.episodes.count} episodes played on the {kind}."
+    return Performance(use_in(sample.episodes, team, sample.nodes), words, episodes if replay else None, note)
 
 
 def replay_size(agents: int) -> tuple[int, int]:
@@ -201,24 +200,16 @@ def is_quick(simulator: Simulator) -> bool:
     return isinstance(simulator, DenseSimulator) or bool(getattr(simulator, "quick", False))
 
 
-def play(simulator: Simulator, team: Team, episodes: int, steps: int, seed: int) -> Trajectories:
-    """Episodes for the shares."""
-    from decpomdp.rollouts import play as rollouts
-    from decpomdp.rollouts.play import players_of
-
-    paths, lengths, _ = rollouts.play(simulator, players_of(team), episodes, steps, seed, behaviour=False)
-    return Trajectories(paths.observations, paths.nodes, paths.actions, paths.rewards, lengths)
-
-
-def watch(simulator: Simulator, team: Team, episodes: int, steps: int, seed: int) -> Trajectories:
-    """Episodes with the states of a model or the scenes of streets."""
+def watch(
+    simulator: Simulator, team: Team, episodes: int, steps: int, seed: int, *, scenes: bool = False
+) -> Trajectories:
+    """Play episodes, with the states of a model or, if wanted, the scenes of streets."""
     from decpomdp.rollouts import record
 
-    recording = record(simulator, team, episodes, steps, seed, scenes=True)
-    played = recording.episodes
+    recording = record(simulator, team, episodes, steps, seed, scenes=scenes)
+    inside = np.arange(recording.nodes.shape[1]) < recording.episodes.lengths[:, None]  # [k, t]
     moments: Moments = recording.scenes if recording.states is None else tuple(map(tuple, recording.states.tolist()))
-    nodes = recording.nodes[np.arange(recording.nodes.shape[1]) < played.lengths[:, None]]
-    return Trajectories(played.observations, nodes, played.actions, played.rewards, played.lengths, moments)
+    return Trajectories(recording.episodes, recording.nodes[inside], moments)
 
 
 def played_steps(discount: float) -> int:
@@ -226,9 +217,9 @@ def played_steps(discount: float) -> int:
     return max(horizon_of(discount, NEGLIGIBLE, LONGEST), SHORTEST)
 
 
-def unknown_use(team: Team) -> tuple[Use, ...]:
-    """From the controllers alone."""
-    return tuple(Use(None, moves_of(controller) / controller.observations) for controller in team.controllers)
+def unknown_use(controller: Controller) -> Use:
+    """From the controller alone: every observation counts as equally likely."""
+    return Use(None, moves_of(controller) / controller.observations)
 
 
 def moves_of(controller: Controller) -> Floats:
@@ -236,91 +227,68 @@ def moves_of(controller: Controller) -> Floats:
     return np.einsum("ia,iaoj->ioj", controller.action, controller.transition)
 
 
-def use_in(played: Trajectories, team: Team, discount: float) -> tuple[Use, ...]:
-    """From episodes whose nodes are known; every step counts but the last of each, which ends its last move."""
-    lengths = played.lengths
-    times = np.arange(len(played.rewards)) - np.repeat(np.cumsum(lengths) - lengths, lengths)  # [r]
-    going_on = np.flatnonzero(times[1:] > times[:-1])
-    weights: Floats = float(discount) ** times[going_on].astype(float)
-    if not weights.sum() > 0:
-        return unknown_use(team)
-    weights = weights / weights.sum()
-    uses = []
-    for n, controller in enumerate(team.controllers):
-        shape = (controller.nodes, controller.observations, controller.nodes)
-        nodes, seen = played.nodes[:, n].astype(np.int64), played.observations[:, n].astype(np.int64)
-        places = np.ravel_multi_index((nodes[going_on], seen[going_on + 1], nodes[going_on + 1]), shape)
-        moves = np.bincount(places, weights, int(np.prod(shape))).astype(float).reshape(shape)
-        uses.append(Use(moves.sum(axis=(1, 2)), moves))
-    return tuple(uses)
-
-
-def use_in_episodes(episodes: Episodes, team: Team) -> tuple[Use, ...]:
-    """From recorded episodes, weighted by how likely each agent was in each of its nodes."""
+def use_in(episodes: Episodes, team: Team, nodes: Ints | None = None) -> tuple[Use, ...]:
+    """Shares in episodes whose nodes[r, n] are known or, if not, inferred from what each agent saw and did so far."""
     team.check_fits(episodes)
-    observations, actions, _, lengths = padded(episodes, EPISODES, LONGEST)
-    inside = np.arange(actions.shape[1]) < lengths[:, None]  # [k, t]
-    weights = inside * float(episodes.discount) ** np.arange(actions.shape[1], dtype=float)
+    times = episodes.times()
+    weights = float(episodes.discount) ** times.astype(float)
     weights = weights / weights.sum()
+    left = np.flatnonzero(times[1:] > times[:-1])  # rows with a next one
     uses = []
     for n, controller in enumerate(team.controllers):
-        belief = filtered(controller, observations[..., n], actions[..., n])  # [k, t, i]
-        weighted = (belief * weights[..., None])[:, :-1]
-        seen, taken, going_on = observations[:, 1:, n], actions[:, :-1, n], inside[:, 1:]
+        moved = episodes.actions[left, n], episodes.observations[left + 1, n]
         counts = np.zeros((controller.actions, controller.observations, controller.nodes))  # [a, o, i]
-        np.add.at(counts, (taken[going_on], seen[going_on]), weighted[going_on])
-        moves = np.einsum("aoi,iaoj->ioj", counts, controller.transition)
-        uses.append(Use(np.einsum("kti,kt->i", belief, weights), moves))
+        if nodes is None:
+            belief = filtered(controller, episodes, n) * weights[:, None]  # [r, i]
+            np.add.at(counts, moved, belief[left])
+            shares = belief.sum(axis=0)
+        else:
+            np.add.at(counts, (*moved, nodes[left, n]), weights[left])
+            shares = np.bincount(nodes[:, n], weights, controller.nodes)
+        uses.append(Use(shares, np.einsum("aoi,iaoj->ioj", counts, controller.transition)))
     return tuple(uses)
 
 
 def best_recorded(episodes: Episodes, team: Team) -> tuple[Trajectories, tuple[int, ...]]:
     """The recorded episodes with the highest returns, with the likeliest nodes, and their numbers."""
-    observations, actions, rewards, lengths = padded(episodes, EPISODES, REPLAY_STEPS)
-    returns = rewards @ (float(episodes.discount) ** np.arange(rewards.shape[1]))
-    best = np.argsort(-returns, kind="stable")[: replay_size(len(team.agents))[0]]
-    likely = [
-        filtered(controller, observations[best][..., n], actions[best][..., n]).argmax(axis=2)  # [k, t]
-        for n, controller in enumerate(team.controllers)
-    ]
-    inside = np.arange(rewards.shape[1]) < lengths[best][:, None]
-    nodes = np.stack(likely, axis=2)[inside]
-    seen, taken, earned = observations[best][inside], actions[best][inside], rewards[best][inside]
-    return Trajectories(seen, nodes, taken, earned, lengths[best]), tuple(best.tolist())
+    few = first_steps(episodes, REPLAY_STEPS)
+    best = np.argsort(-few.returns(), kind="stable")[: replay_size(len(team.agents))[0]]
+    chosen = few.chosen(best)
+    nodes = [filtered(controller, chosen, n).argmax(axis=1) for n, controller in enumerate(team.controllers)]
+    return Trajectories(chosen, np.stack(nodes, axis=1)), tuple(best.tolist())
 
 
-def filtered(controller: Controller, observations: Ints, actions: Ints) -> Floats:
-    """[k, t, i]: probability that an agent was in node i when it chose actions[k, t], given all until then.
+def filtered(controller: Controller, episodes: Episodes, n: int) -> Floats:
+    """[r, i]: probability that agent n was in node i when it chose its action, given all that it saw and did so far.
 
-    observations[k, t] was seen before that. Where the controller cannot have acted as recorded, the distribution stays
-    as it was: the record is of someone else's actions.
+    Where the controller cannot have acted as recorded, the distribution stays as it was: the record is of someone
+    else's actions.
     """
-    belief = np.broadcast_to(controller.initial, (len(actions), controller.nodes))
+    seen, taken, first = episodes.observations[:, n], episodes.actions[:, n], episodes.offsets[:-1]
+    belief = np.tile(controller.initial, (episodes.count, 1))  # [k, i]
     if controller.initial_given is not None:
-        given = observations[:, 0] != NO_OBSERVATION
-        belief = np.where(given[:, None], controller.initial_given[observations[:, 0]], belief)
-    result = np.empty((*actions.shape, controller.nodes))
-    for t in range(actions.shape[1]):
-        joint = belief * controller.action[:, actions[:, t]].T
+        given = seen[first] != NO_OBSERVATION
+        belief[given] = controller.initial_given[seen[first][given]]
+    result = np.empty((episodes.steps, controller.nodes))
+    for t in range(int(episodes.lengths.max())):
+        going_on = np.flatnonzero(episodes.lengths > t)
+        rows = first[going_on] + t
+        if t:
+            table = controller.transition[:, taken[rows - 1], seen[rows]]  # [i, k, j]
+            belief[going_on] = np.einsum("ki,ikj->kj", result[rows - 1], table)
+        joint = belief[going_on] * controller.action[:, taken[rows]].T
         total = joint.sum(axis=1, keepdims=True)
-        result[:, t] = np.where(total > 0, joint / np.where(total > 0, total, 1.0), belief)
-        if t + 1 < actions.shape[1]:
-            rows = controller.transition[:, actions[:, t], observations[:, t + 1]]  # [i, k, j]
-            belief = np.einsum("ki,ikj->kj", result[:, t], rows)
+        result[rows] = np.where(total > 0, joint / np.where(total > 0, total, 1.0), belief[going_on])
     return result
 
 
-def padded(episodes: Episodes, most: int, horizon: int) -> tuple[Ints, Ints, Floats, NDArray[np.int64]]:
-    """The first `most` episodes, cut at `horizon`: observations, actions [k, t, n], rewards [k, t] and lengths [k].
-
-    Steps after the end of an episode hold zeros.
-    """
-    count = min(most, episodes.count)
-    lengths = np.minimum(episodes.lengths[:count], horizon)
-    inside = np.arange(int(lengths.max())) < lengths[:, None]  # [k, t]
-    rows = np.where(inside, episodes.offsets[:count, None] + np.arange(inside.shape[1]), 0)
-    observations, actions = (
-        np.where(inside[..., None], field[rows], 0).astype(np.int64)
-        for field in (episodes.observations, episodes.actions)
+def first_steps(episodes: Episodes, horizon: int = LONGEST) -> Episodes:
+    """The first `EPISODES` episodes, cut at `horizon`."""
+    few = episodes.chosen(np.arange(min(EPISODES, episodes.count)))
+    inside = few.times() < horizon
+    return replace(
+        few,
+        offsets=np.concatenate([[0], np.cumsum(np.minimum(few.lengths, horizon))]),
+        terminated=None if few.terminated is None else few.terminated & (few.lengths <= horizon),
+        **{name: getattr(few, name)[inside] for name in PER_ROW},
     )
-    return observations, actions, np.where(inside, episodes.rewards[rows], 0.0), lengths

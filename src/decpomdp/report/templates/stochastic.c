@@ -1,3 +1,20 @@
+/* Controller of agent ${name}, problem ${problem}.
+ * Written by decpomdp. C99, no other files, no malloc.
+ *
+ *   ${id}_state state;
+ *   int action = ${id}_start(&state, -1, seed, episode);
+ *   action = ${id}_step(&state, observation);
+ *
+ * Give -1 as the first observation when nothing is seen before the first action. Actions and observations are numbers
+ * from 0; an observation out of range gives -1 and changes nothing.
+ *
+ * Chance: decision t of an episode uses two numbers of 64 bits, SplitMix64 at a place of its own, so that the same
+ * seed and the same episode give the actions that decpomdp.TeamRunner(team, seed, episode) takes. To draw them
+ * elsewhere, use the functions that end in _with.
+ */
+#include <stdint.h>
+
+enum { ${id}_nodes = ${nodes}, ${id}_actions = ${actions}, ${id}_observations = ${observations} };
 
 typedef struct { uint64_t key, time; int node, last; } ${id}_state;
 
