@@ -65,7 +65,8 @@ class StateUse(NamedTuple):
 def state_uses(world: DecPOMDP, played: Trajectories) -> list[StateUse]:
     """States by discounted time, the most visited first."""
     episodes = played.episodes
-    states, step = np.concatenate(played.moments), episodes.times()
+    states: NDArray[np.int64] = np.concatenate(played.moments)  # [r]
+    step = episodes.times()
     weights = world.discount**step
     shares = np.bincount(states, weights, len(world.states)) / weights.sum()
     goes_on = np.append(step[1:] > 0, False)  # [r] whether the next row belongs to the same episode

@@ -170,8 +170,8 @@ def performance_of(shown: ShownRun, replay: bool = True) -> Performance:
     quick, (count, length) = is_quick(simulator), replay_size(len(team.agents))
     episodes = sample = None
     if replay or not quick:
-        few = count if quick else min(count, SLOW_EPISODES)
-        episodes = sample = watch(simulator, team, few, min(length, horizon), seed, scenes=True)
+        count = count if quick else min(count, SLOW_EPISODES)
+        episodes = sample = watch(simulator, team, count, min(length, horizon), seed, scenes=True)
     if sample is None or quick:
         steps = min(played_steps(simulator.discount), horizon)
         many = max(1, min(EPISODES, MOST_STEPS // (len(team.agents) * steps)))
