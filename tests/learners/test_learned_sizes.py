@@ -80,7 +80,7 @@ def tiger():
     return Team.of(dp.load("dectiger"), [controller()] * 2)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_six_nodes_of_the_tiger_team_from_noisy_episodes(seed):
     """The optimal team of Dec-Tiger, with 10 % noise worth -67: recovered from 300 episodes."""
     episodes = dp.simulate("dectiger", tiger().exploring(0.1), 300, 20, seed=seed)

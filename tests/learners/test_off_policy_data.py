@@ -104,8 +104,9 @@ def test_unknown_behaviour_is_never_a_silent_one():
 
 def test_the_default_needs_no_probabilities():
     _, episodes = logged(count=100)
-    fit, same = fitted(unknown(episodes)), fitted(episodes)
-    assert fit.posterior.mean() == fitted(episodes, settings={"judge": False}).posterior.mean()
+    small = {"truncation": 3, "starts": 2, "sweeps": 20}
+    fit, same = fitted(unknown(episodes), settings=small), fitted(episodes, settings=small)
+    assert fit.posterior.mean() == fitted(episodes, settings={**small, "judge": False}).posterior.mean()
     assert "estimate" not in fit.facts
     assert "estimate" in same.facts
 

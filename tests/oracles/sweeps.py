@@ -155,10 +155,10 @@ def counts(episodes, controllers, step_weights, agent, alpha=1.0):
 
 
 def kl_dirichlet(q, p):
-    """KL(Dir(q) || Dir(p)) = ln B(p) - ln B(q) + sum_a (q_a - p_a) (psi(q_a) - psi(sum q)), B the constant."""
+    """[...]: KL(Dir(q) || Dir(p)) = ln B(p) - ln B(q) + sum_a (q_a - p_a) (psi(q_a) - psi(sum q)), B the constant."""
     q, p = np.asarray(q, float), np.broadcast_to(np.asarray(p, float), np.shape(q))
-    constants = log_gamma(p).sum() - log_gamma(p.sum()) - log_gamma(q).sum() + log_gamma(q.sum())
-    return constants + np.sum((q - p) * (digamma(q) - digamma(q.sum())))
+    constants = log_gamma(p).sum(-1) - log_gamma(p.sum(-1)) - log_gamma(q).sum(-1) + log_gamma(q.sum(-1))
+    return constants + np.sum((q - p) * (digamma(q) - digamma(q.sum(-1, keepdims=True))), axis=-1)
 
 
 def kl_beta(s, e, sigma, eta):
@@ -190,12 +190,16 @@ def kl_dirichlet_by_quadrature(q, p, points=100):
     return np.sum(area * np.exp(log_q) * (log_q - log_p))
 
 
+def betas(agent):
+    """Both parameters of q(V | eta_g) of every stick, [r, Z-1, g]: sigma + here, eta_g + beyond."""
+    right = np.asarray(agent["eta"], float) + np.asarray(agent["beyond"])[..., None]
+    return np.broadcast_to(agent["sigma"] + np.asarray(agent["here"])[..., None], right.shape), right
+
+
 def concentrations(agent):
     """[r, Z-1, g]: q(eta_g) of every stick: p(eta_g) times the probability of its counts (shared: of all counts)."""
-    eta, sigma = np.asarray(agent["eta"], float), agent["sigma"]
-    logs = np.zeros((*np.shape(agent["here"]), len(eta)))
-    for at in np.ndindex(np.shape(agent["here"])):
-        logs[at] = log_beta(sigma + agent["here"][at], eta + agent["beyond"][at]) - log_beta(sigma, eta)
+    left, right = betas(agent)
+    logs = log_beta(left, right) - log_beta(agent["sigma"], np.asarray(agent["eta"], float))
     if agent["shared"]:
         logs = np.broadcast_to(logs.sum(axis=(0, 1)), logs.shape)
     logs = logs + np.log(agent["chance"])
@@ -205,11 +209,8 @@ def concentrations(agent):
 
 def sticks_divergence(agent):
     """KL of q(V | eta) q(eta) from the prior: E KL(q(V | eta) || Beta(sigma, eta)) + KL(q(eta) || p(eta))."""
-    q, total = concentrations(agent), 0.0
-    for at in np.ndindex(np.shape(agent["here"])):
-        for g, eta in enumerate(agent["eta"]):
-            left, right = agent["sigma"] + agent["here"][at], eta + agent["beyond"][at]
-            total += q[at][g] * kl_beta(left, right, agent["sigma"], eta)
+    q = concentrations(agent)
+    total = np.sum(q * kl_beta(*betas(agent), agent["sigma"], np.asarray(agent["eta"], float)))
     each = np.sum(q * np.log(q / agent["chance"]), axis=-1)
     return total + (each.flat[0] if agent["shared"] else each.sum())
 
@@ -224,12 +225,13 @@ def expected_log_dirichlet(hat):
 
 def expected_log_sticks(agent):
     """[r, Z]: E ln W_j = E ln V_j + sum_{m<j} E ln(1 - V_m), over q(V | eta) q(eta); the last stick is 1."""
-    q, here, beyond = concentrations(agent), np.asarray(agent["here"]), np.asarray(agent["beyond"])
-    result = np.zeros((here.shape[0], here.shape[1] + 1))
-    for r, m in np.ndindex(here.shape):
-        left, right = agent["sigma"] + here[r, m], np.asarray(agent["eta"]) + beyond[r, m]
-        result[r, m] += q[r, m] @ (digamma(left) - digamma(left + right))
-        result[r, m + 1 :] += q[r, m] @ (digamma(right) - digamma(left + right))
+    q, (left, right) = concentrations(agent), betas(agent)
+    both = digamma(left + right)
+    taken, passed = np.sum(q * (digamma(left) - both), axis=-1), np.sum(q * (digamma(right) - both), axis=-1)
+    result = np.zeros((len(q), q.shape[1] + 1))
+    for m in range(q.shape[1]):
+        result[:, m] += taken[:, m]
+        result[:, m + 1 :] += passed[:, m, None]
     return result
 
 
@@ -246,9 +248,9 @@ def expected_controller(agent):
 
 def divergence(agent):
     """Everything the bound subtracts for one agent: KL of actions and of rows."""
-    total = sum(kl_dirichlet(row, agent["rho"]) for row in agent["rho_hat"])
+    total = kl_dirichlet(agent["rho_hat"], agent["rho"]).sum()
     if "rows_hat" in agent:
-        return total + sum(kl_dirichlet(row, agent["rows"]) for row in agent["rows_hat"])
+        return total + kl_dirichlet(agent["rows_hat"], agent["rows"]).sum()
     return total + sticks_divergence(agent)
 
 

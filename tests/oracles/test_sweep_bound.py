@@ -98,9 +98,9 @@ def steepest(name, episodes, agents, weights, extra):
 
 def terms_of_the_bound(kind):
     """(table, a divergence that its entries enter): what a wrong bound might leave out."""
-    yield "rho_hat", lambda agent: sum(sweeps.kl_dirichlet(row, agent["rho"]) for row in agent["rho_hat"])
+    yield "rho_hat", lambda agent: sweeps.kl_dirichlet(agent["rho_hat"], agent["rho"]).sum()
     if kind == "dirichlet":
-        yield "rows_hat", lambda agent: sum(sweeps.kl_dirichlet(row, agent["rows"]) for row in agent["rows_hat"])
+        yield "rows_hat", lambda agent: sweeps.kl_dirichlet(agent["rows_hat"], agent["rows"]).sum()
         return
     for name in ("here", "beyond"):
         yield name, sweeps.sticks_divergence

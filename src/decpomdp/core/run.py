@@ -15,13 +15,18 @@ Steps run on a worker thread; the main thread watches the clock and receives sig
 """
 
 import math
+import pickle
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -30,6 +35,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core.controller import Team
 from decpomdp.core.fit import Fit, Row, Watch
+from decpomdp.engines.threads import default_threads
 
 TIME_LIMIT, INTERRUPTED, TERMINATED, CALLBACK, PROCESSOR_TIME = 1, 2, 3, 4, 5  # values of the stop flag
 REASONS = ("", "time limit", "interrupted", "terminated", "callback", "processor time")
@@ -204,16 +210,55 @@ def run(
 
 
 def warm_up(toys: Method | list[Method], stop: NDArray[np.int64] | None = None) -> None:
-    """Compile what a method needs: two steps of its toys. A stop flag that is set leaves out the rest."""
-    for method in toys if isinstance(toys, list) else [toys]:
-        state = None
-        for _ in range(2):
-            if stop is not None and stop[0]:
-                return
-            state = method.init(unlimited()) if state is None else state
-            if not state.stopped:
-                state, _ = method.step(state, unlimited())
-        method.result(state)
+    """Compile what a method needs: two steps of its toys. A stop flag that is set leaves out the rest.
+
+    numba compiles one function at a time in a process. On the first run with several toys, a second process compiles
+    for the last one, which should be the largest; its code is then loaded from the cache.
+    """
+    *others, last = toys if isinstance(toys, list) else [toys]
+    with _compiling_elsewhere(last, stop) if others else nullcontext():
+        for method in others:
+            _two_steps(method, stop)
+    _two_steps(last, stop)
+
+
+def _two_steps(method: Method, stop: NDArray[np.int64] | None) -> None:
+    state = None
+    for _ in range(2):
+        if stop is not None and stop[0]:
+            return
+        state = method.init(unlimited()) if state is None else state
+        if not state.stopped:
+            state, _ = method.step(state, unlimited())
+    method.result(state)
+
+
+@contextmanager
+def _compiling_elsewhere(toy: Method, stop: NDArray[np.int64] | None) -> Iterator[None]:
+    """Meanwhile another process compiles for `toy`, unless that was done before. Its failure only costs time."""
+    from decpomdp.kernels.compiled import FOLDER  # imports numba
+
+    mark = Path(FOLDER or "") / f"{type(toy).__module__}.{type(toy).__qualname__}.compiled"
+    python = sys.executable if not hasattr(sys, "frozen") else None  # a frozen program would start itself
+    if FOLDER is None or mark.exists() or default_threads() == 1 or not python:
+        yield
+        return
+    program = "import pickle, sys; from decpomdp.core.run import warm_up; warm_up(pickle.load(sys.stdin.buffer))"
+    with tempfile.TemporaryFile() as pickled:
+        pickle.dump(toy, pickled)
+        pickled.seek(0)
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            [python, "-c", program], stdin=pickled, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+    try:
+        yield
+        while process.poll() is None and not (stop is not None and stop[0]):
+            time.sleep(TICK)
+        if process.poll() == 0:
+            mark.touch()
+    finally:
+        process.kill()
+        process.wait()
 
 
 class _Driver:

@@ -51,7 +51,7 @@ FOLDER = cache_folder()
 
 def _compiled(function: F, **options: Any) -> F:
     """Compile on first use, release the GIL, divide as numpy does; keep the result on disk if possible."""
-    options = {"nogil": True, "error_model": "numpy", **options}
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     if FOLDER is None:
         return cast(F, numba.njit(**options)(function))
     before = CONFIG.CACHE_DIR
@@ -72,7 +72,7 @@ def helper(function: F) -> F:
 
     Its sums keep their order, also below `reordered`: numba would pass that option on to callees that do not set it.
     """
-    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=False)
+    return _compiled(function, no_cpython_wrapper=True, fastmath=False)
 
 
 def inlined(function: F) -> F:

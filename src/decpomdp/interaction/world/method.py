@@ -102,7 +102,7 @@ class WorldMethod:
         """Fits of a few short episodes, and the planners."""
         agents = len(self.episodes.agents)
         toys: list[Method] = [_ToyWorld(toy_episodes(agents), self.settings, Inputs(threads=1))]
-        for planner in (FB_HSVI, "periem", "search"):
+        for planner in (FB_HSVI, "search", "periem"):  # the largest last (see `warm_up`)
             toy = self._planner(planner, toy_model(agents), math.inf)[0].toy()
             toys += toy if isinstance(toy, list) else [toy]
         return toys

@@ -56,9 +56,9 @@ class WorldFit(Fit):
     --------
     >>> import warnings
     >>> import decpomdp as dp
-    >>> episodes = dp.simulate("dectiger", "random", episodes=300, horizon=20, seed=1)
+    >>> episodes = dp.simulate("dectiger", "random", episodes=60, horizon=10, seed=1)
     >>> with warnings.catch_warnings(action="ignore"):  # so few iterations give no interval
-    ...     fit = dp.learn(episodes, "world", iterations=40, seed=1)
+    ...     fit = dp.learn(episodes, "world", iterations=20, seed=1)
     >>> fit.world.joint_actions
     9
     >>> listening = dp.Team.of(episodes, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2)
