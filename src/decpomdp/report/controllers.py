@@ -69,4 +69,6 @@ def _agent(team: Team, n: int, use: Use, key: str) -> Markup:
     bar = tag("div", title, rare, tag("span", *buttons, class_="zoom"), class_="bar")
     view = tag("div", graph.drawn, class_="view", tabindex="0", role="group", aria_label=f"Graph of {agent.name}")
     room = f"flex-basis:{SHRINK * graph.width + SIDES:.0f}px"
-    return tag("figure", bar, view, words, class_="controller", style=room)
+    why = "not reachable from the start" if use.nodes is None else "hardly ever used"
+    left_out = tag("p", f"Nodes {why}: {', '.join(map(str, graph.idle))}", class_="note") if graph.idle else None
+    return tag("figure", bar, view, left_out, words, class_="controller", style=room)

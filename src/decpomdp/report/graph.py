@@ -2,8 +2,8 @@
 
 All moves from one node to another are one link. Its label names the observations that lead there, with the probability
 where it is not certain. The share of time fills a node; a link is as thick and as dark as it is used, compared with the
-most used one. Rare links are left out; nodes that are hardly ever used stand below the graph. The replay has a small
-drawing: numbers instead of actions, and no labels.
+most used one. Rare links, and nodes that are hardly ever used, are left out. The replay has a small drawing: numbers
+instead of actions, and no labels.
 """
 
 import math
@@ -25,14 +25,13 @@ MOST_NODES = 50  # larger controllers are described in words only
 MOST_LABELLED = 30  # nodes in use; with more, the label of a link appears when it is pointed at
 CERTAIN = 0.995  # a choice at least this likely is named without its probability
 FAINT = 0.02  # share of a node's moves below which a link is rare
-IDLE = 0.0005  # share of time below which a node is set aside
+IDLE = 0.0005  # share of time below which a node is left out
 LINES, LONGEST = 3, 24  # lines of a label or in a box, and their characters
 WIDE, NARROW = 8.2, 6.9  # pixels per character in a box and in a label
 LINE, SMALL = 16.0, 13.0  # pixels per line there
 SIDE, FOOT = 12.0, 18.0  # pixels beside the words of a box, and below them
 SMALL_HALF, SMALL_TALL = 16.0, 23.0  # half the width, and the height, of a box with a number only
 DENSE = 1.8  # rows of a small drawing are so much closer
-TINY = 22.0  # height of a box that is set aside
 LOOP, STEM, TIP, MARGIN = 24.0, 26.0, 4.0, 10.0  # of loops, start arrows, arrowheads, and around the graph
 THINNEST, THICKEST = 0.9, 4.4  # pixels of the least and the most used wire
 FAINTEST, READABLE = 0.4, 0.75  # opacity of the least used wire and of its label
@@ -102,7 +101,8 @@ class ControllerGraph:
 
     drawn: Markup
     width: float  # pixels
-    rare: int  # links that are not drawn
+    idle: list[int]  # nodes that are left out
+    rare: int  # links between the others that are left out
 
 
 def graph_of(agent: Agent, controller: Controller, use: Use, key: str, small: bool = False) -> ControllerGraph | None:
@@ -115,7 +115,7 @@ def graph_of(agent: Agent, controller: Controller, use: Use, key: str, small: bo
     if small:
         boxes = [replace(box, labelled=False) for box in boxes]
     drawing = GraphDrawing(boxes, links, key)
-    width, height = drawing.width + 2 * MARGIN, drawing.height + STEM + 2 * MARGIN
+    width, height = drawing.layout.width + 2 * MARGIN, drawing.layout.height + STEM + 2 * MARGIN
     drawn = tag(
         "svg",
         _arrowhead(key, 7 if small else 10),
@@ -127,7 +127,7 @@ def graph_of(agent: Agent, controller: Controller, use: Use, key: str, small: bo
         role="img",
         aria_label=f"Controller of {agent.name}: {controller.nodes} nodes",
     )
-    return ControllerGraph(drawn, width, drawing.rare)
+    return ControllerGraph(drawn, width, drawing.idle, drawing.rare)
 
 
 def width_of(lines: Sequence[str], each: float) -> float:
@@ -199,30 +199,29 @@ class GraphDrawing:
     def __init__(self, boxes: list[NodeBox], links: list[Link], key: str) -> None:
         self.key, self.boxes, self.small = key, boxes, not boxes[0].labelled
         idle = _idle(boxes, links)
-        shown = [link for link in links if not (link.rare or idle & {link.source, link.goal})]
-        self.rare = len(links) - len(shown)
+        self.idle = sorted(idle)
+        self.used = [box for box in boxes if box.node not in idle]
+        known = [link for link in links if not idle & {link.source, link.goal}]
+        shown = [link for link in known if not link.rare]
+        self.rare = len(known) - len(shown)
         self.most = max((link.flow for link in shown), default=0.0) or 1.0
         self.loops = {link.source: link for link in shown if link.source == link.goal}
         self.laid = [link for link in shown if link.source != link.goal]
-        self.used = [box for box in boxes if box.node not in idle]
         place = {box.node: p for p, box in enumerate(self.used)}
         starts = [place[box.node] for box in self.used if box.start is not None]
-        known = [link for link in links if link.source in place and link.goal in place]
-        depth = depths(len(place), starts, [(place[link.source], place[link.goal]) for link in known])
+        depth = depths(len(place), starts, [(place[link.source], place[link.goal]) for link in self.laid])
         wires = [Wire(place[link.source], place[link.goal], *link.size) for link in self.laid]
         sizes = [self._extents(box) for box in self.used]
         self.layout = laid_out(sizes, depth, wires, DENSE if self.small else 1.0)
         self.at: dict[int, XY] = {node: (self.layout.items[p].x, self.layout.items[p].y) for node, p in place.items()}
-        self.width, self.height = self.layout.width, self.layout.height
-        self.aside = self._set_aside([box for box in boxes if box.node in idle])
 
     def parts(self) -> list[Markup]:
         """Everything, from the back to the front."""
         laid = [self._laid(w, link) for w, link in enumerate(self.laid)]
         loops = [self._loop(link) for link in self.loops.values()]
-        starts = [self._start(box) for box in self.boxes if box.start is not None]
+        starts = [self._start(box) for box in self.used if box.start is not None]
         boxes = [_box(box, *self.at[box.node]) for box in self.used]
-        return [*laid, *loops, *starts, self.aside, *boxes]
+        return [*laid, *loops, *starts, *boxes]
 
     def _extents(self, box: NodeBox) -> tuple[float, float, float]:
         """Room to the left and right of a box's middle, and its height."""
@@ -230,27 +229,6 @@ class GraphDrawing:
         beside = 0.0 if loop is None else LOOP + loop.size[0]
         start = width_of((box.start,), NARROW) + 10 if box.start and not self.small else 0.0
         return box.half, max(box.half + beside, start), box.tall
-
-    def _set_aside(self, idle: list[NodeBox]) -> Markup:
-        """Small boxes below the graph, in lines as wide as it, for nodes that are hardly ever used."""
-        if not idle:
-            return join([])
-        room, x, y = max(self.width, 240.0 if self.small else 480.0), 0.0, self.height + 44
-        why = "not reachable from the start" if idle[0].share is None else "hardly ever used"
-        parts = [tag("text", why, class_="aside", x=0, y=y - 8)]
-        for box in idle:
-            words = f"{box.node}: {box.lines[0]}" if box.lines else str(box.node)
-            wide = width_of((words,), NARROW) + 14
-            if x and x + wide > room:
-                x, y = 0.0, y + TINY + 6
-            self.at[box.node] = (x + wide / 2, y + TINY / 2)
-            frame = tag("rect", class_="body frame", x=x, y=y, width=wide, height=TINY, rx=5)
-            label = tag("text", words, class_="aside", x=x + wide / 2, y=y + TINY / 2 + 4, text_anchor="middle")
-            parts.append(tag("g", tag("title", box.tooltip), frame, label, class_="node idle", data_node=box.node))
-            x += wide + 8
-            self.width = max(self.width, x - 8)
-        self.height = y + TINY
-        return tag("g", *parts, class_="unused")
 
     def _laid(self, w: int, link: Link) -> Markup:
         label, route = self.layout.label(w), self.layout.route(w, TIP)
@@ -284,7 +262,7 @@ class GraphDrawing:
 
 
 def _idle(boxes: list[NodeBox], links: list[Link]) -> set[int]:
-    """Nodes to set aside: hardly ever used or, where that is not known, not reachable from the start."""
+    """Nodes to leave out: hardly ever used or, where that is not known, not reachable from the start."""
     if boxes[0].share is not None:
         return {box.node for box in boxes if box.start is None and (box.share or 0.0) < IDLE}
     reached = [box.node for box in boxes if box.start is not None]

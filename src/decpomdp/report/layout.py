@@ -106,7 +106,7 @@ def depths(count: int, starts: Sequence[int], links: Sequence[tuple[int, int]]) 
     """[i]: the row of every node, in a tree that grows from the start by the earliest link to a new node.
 
     With the most used links first, the usual way leads downwards. The tree grows in breadth when it is deep enough.
-    Unreachable nodes begin in the first row; no row is too long.
+    Nodes that no link reaches begin in the first row; no row is too long.
     """
     depth, deepest = dict.fromkeys(starts, 0), math.ceil(DEEP * math.sqrt(count)) - 1
     while len(depth) < count:
