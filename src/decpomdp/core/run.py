@@ -239,17 +239,9 @@ def _compiling_elsewhere(toy: Method, stop: NDArray[np.int64] | None) -> Iterato
     from decpomdp.kernels.compiled import FOLDER  # imports numba
 
     mark = Path(FOLDER or "") / f"{type(toy).__module__}.{type(toy).__qualname__}.compiled"
-    python = sys.executable if not hasattr(sys, "frozen") else None  # a frozen program would start itself
-    if FOLDER is None or mark.exists() or default_threads() == 1 or not python:
+    if FOLDER is None or mark.exists() or default_threads() == 1 or (process := _second_process(toy)) is None:
         yield
         return
-    program = "import pickle, sys; from decpomdp.core.run import warm_up; warm_up(pickle.load(sys.stdin.buffer))"
-    with tempfile.TemporaryFile() as pickled:
-        pickle.dump(toy, pickled)
-        pickled.seek(0)
-        process = subprocess.Popen(  # noqa: S603 - our own program
-            [python, "-c", program], stdin=pickled, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
     try:
         yield
         while process.poll() is None and not (stop is not None and stop[0]):
@@ -259,6 +251,22 @@ def _compiling_elsewhere(toy: Method, stop: NDArray[np.int64] | None) -> Iterato
     finally:
         process.kill()
         process.wait()
+
+
+def _second_process(toy: Method) -> subprocess.Popen[bytes] | None:
+    """A process that compiles for a toy; None if the toy cannot be sent, or a frozen program would start itself."""
+    program = "import pickle, sys; from decpomdp.core.run import warm_up; warm_up(pickle.load(sys.stdin.buffer))"
+    with tempfile.TemporaryFile() as pickled:
+        try:
+            pickle.dump(toy, pickled)
+        except (AttributeError, TypeError, pickle.PicklingError):
+            return None
+        if not sys.executable or hasattr(sys, "frozen"):
+            return None
+        pickled.seek(0)
+        return subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-c", program], stdin=pickled, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
 
 
 class _Driver:
