@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import decpomdp as dp
-from decpomdp.api import Task, execute
+from decpomdp.api import RunSetup, execute
 from decpomdp.core.run import Budget, Inputs
 from decpomdp.domains.generated import KINDS
 from decpomdp.domains.load import load_model
@@ -105,7 +105,7 @@ def best_value(model: dp.DecPOMDP, seconds: float) -> float:
     methods = [dp.PeriEm(), dp.Search()]
     if len(model.states) * model.joint_actions * model.joint_observations <= SMALL:
         methods.append(dp.FbHsvi())
-    fits = [execute(Task(model, settings, inputs, budget)) for settings in methods]
+    fits = [execute(RunSetup(model, settings, inputs, budget)) for settings in methods]
     return max(dp.evaluate(fit.team, model).value for fit in fits)
 
 

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import decpomdp as dp
-from decpomdp.api import PLANNING, PLAYING, Task, chosen, methods_for
+from decpomdp.api import PLANNING, PLAYING, RunSetup, chosen, methods_for
 from decpomdp.domains.load import load
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
@@ -90,8 +90,8 @@ def _saved(folder):
     from decpomdp.core.run import Budget, Inputs, Spent, unlimited
     from decpomdp.io.checkpoints import CheckpointFolder
 
-    task = Task(MODEL, dp.Search(), Inputs(seed=3), Budget(steps=2_000_000))
-    CheckpointFolder(folder, task.checksum()).save(task.method().init(unlimited()), Spent(), [])
+    setup = RunSetup(MODEL, dp.Search(), Inputs(seed=3), Budget(steps=2_000_000))
+    CheckpointFolder(folder, setup.checksum()).save(setup.method().init(unlimited()), Spent(), [])
     return folder
 
 

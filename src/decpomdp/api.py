@@ -51,7 +51,7 @@ PLANNING: dict[str, type[Settings]] = {"fb-hsvi": FbHsvi, "periem": PeriEm, "em"
 BY_PROBLEM = {**PLAYING, **PLANNING}  # all methods that take a problem
 
 
-class Task(NamedTuple):
+class RunSetup(NamedTuple):
     """A run before it starts: what to learn or plan from, how, and for how long."""
 
     source: Source
@@ -82,20 +82,20 @@ class Task(NamedTuple):
 
 
 def execute(
-    task: Task, *, checkpoint: Checkpoint | None = None, watch: Watch | None = None, display: Display | None = None
+    setup: RunSetup, *, checkpoint: Checkpoint | None = None, watch: Watch | None = None, display: Display | None = None
 ) -> Fit:
     """Run a method; used by `learn`, `plan` and the commands."""
-    _check(task)
-    settings, budget = task.settings, task.budget
+    _check(setup)
+    settings, budget = setup.settings, setup.budget
     if budget == Budget() and settings.default_seconds is not None:
         budget = Budget(seconds=settings.default_seconds)
-    outcome = run(task.method(), budget, checkpoint=checkpoint, watch=watch, display=display)
-    return replace(outcome.fit, settings=settings, seed=task.inputs.seed)
+    outcome = run(setup.method(), budget, checkpoint=checkpoint, watch=watch, display=display)
+    return replace(outcome.fit, settings=settings, seed=setup.inputs.seed)
 
 
-def _check(task: Task) -> None:
+def _check(setup: RunSetup) -> None:
     """Reject numbers out of range, and limits and inputs that the method would ignore."""
-    _, settings, inputs, budget = task
+    _, settings, inputs, budget = setup
     checks.whole("seed", inputs.seed, 0, 2**63 - 1)
     checks.threads(inputs.threads)
     if budget.seconds is not None:
@@ -191,7 +191,7 @@ def learn(
     settings = chosen(*methods_for("learn", opened_source), method, fields)
     inputs = Inputs(seed, threads, engine, begin, behaviours)
     budget = Budget(seconds=time_limit, steps=steps, iterations=iterations)
-    fit = _run(Task(opened_source, settings, inputs, budget), progress, watch, checkpoint)
+    fit = _run(RunSetup(opened_source, settings, inputs, budget), progress, watch, checkpoint)
     if not taught(fit):
         warnings.warn(
             "nothing was learned within the limits: the team is the initial one; allow more time or steps",
@@ -251,7 +251,7 @@ def plan(
     model = load_model(problem, discount)
     settings = chosen(*methods_for("plan", model), method, fields)
     budget = Budget(seconds=time_limit, iterations=iterations)
-    return _run(Task(model, settings, Inputs(seed, threads, None, begin), budget), progress, watch, checkpoint)
+    return _run(RunSetup(model, settings, Inputs(seed, threads, None, begin), budget), progress, watch, checkpoint)
 
 
 def evaluate(
@@ -384,7 +384,7 @@ def taught(fit: Fit) -> bool:
     return any(isinstance(value, float | int) and math.isfinite(value) for value in values)
 
 
-def _run(task: Task, progress: bool, watch: Watch | None, checkpoint: str | os.PathLike[str] | None) -> Fit:
+def _run(setup: RunSetup, progress: bool, watch: Watch | None, checkpoint: str | os.PathLike[str] | None) -> Fit:
     """`execute` with an optional progress display and optional checkpoints."""
     from decpomdp.core.progress import Progress
     from decpomdp.domains.references import best_value
@@ -392,6 +392,6 @@ def _run(task: Task, progress: bool, watch: Watch | None, checkpoint: str | os.P
 
     if watch is not None:
         checks.callback("watch", watch)
-    folder = None if checkpoint is None else CheckpointFolder(checkpoint, task.checksum())
-    with Progress(best=best_value(task.source)) if checks.truth("progress", progress) else nullcontext() as display:
-        return execute(task, checkpoint=folder, watch=watch, display=display)
+    folder = None if checkpoint is None else CheckpointFolder(checkpoint, setup.checksum())
+    with Progress(best=best_value(setup.source)) if checks.truth("progress", progress) else nullcontext() as display:
+        return execute(setup, checkpoint=folder, watch=watch, display=display)

@@ -7,7 +7,7 @@ import pytest
 from oracles import deterministic_controllers, em_by_algebra, making
 
 import decpomdp as dp
-from decpomdp.api import Task
+from decpomdp.api import RunSetup
 from decpomdp.core.checks import freeze
 from decpomdp.core.run import unlimited
 from decpomdp.core.sparse import discounted_model
@@ -236,7 +236,7 @@ def test_fixed_sizes_are_kept_and_large_ones_left_out():
 
 
 def test_the_last_part_of_the_time_is_for_em():
-    method = Task(dp.load("recycling"), dp.PeriEm(tuning=QUICK)).method()
+    method = RunSetup(dp.load("recycling"), dp.PeriEm(tuning=QUICK)).method()
     state, _ = method.step(method.init(unlimited()), unlimited())
     assert state.em is None
     state, _ = method.step(state, unlimited()._replace(progress=0.9, seconds=1.0))

@@ -11,7 +11,7 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
-from decpomdp.api import PLANNING, Task, plan
+from decpomdp.api import PLANNING, RunSetup, plan
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.planners.common import played_by
@@ -122,11 +122,11 @@ def test_a_state_saved_and_read_at_every_step_gives_the_same_result(problem, set
     """Every step by a method that knows nothing of the steps before; FB-HSVI: test_fb_hsvi.py."""
     outcomes = []
     for resumed in (False, True):
-        method = Task(dp.load(problem), settings, Inputs(seed=2)).method()
+        method = RunSetup(dp.load(problem), settings, Inputs(seed=2)).method()
         state, rows = method.init(unlimited()), []
         while not state.stopped:
             if resumed:
-                method = Task(dp.load(problem), settings, Inputs(seed=2)).method()
+                method = RunSetup(dp.load(problem), settings, Inputs(seed=2)).method()
                 state = decode(encode(state), method.state)
             state, row = method.step(state, unlimited())
             rows.append(row)

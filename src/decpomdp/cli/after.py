@@ -52,7 +52,7 @@ class AfterRun:
     """Runs the steps after a run within their time limits."""
 
     def __init__(self, work: "Work", quiet: bool) -> None:
-        self.source: Any = work.task.source  # None after a step that may still be using it
+        self.source: Any = work.setup.source  # None after a step that may still be using it
         self.quiet = quiet
 
     def run(self, name: str, task: Callable[[], Result], seconds: float) -> Result | None:
@@ -91,7 +91,7 @@ def _with_posterior(work: "Work", fit: "Fit") -> "Fit":
 
     from decpomdp.core import Episodes, InputError
 
-    simulator: Any = work.task.source
+    simulator: Any = work.setup.source
     if work.record.command == "plan" or isinstance(simulator, Episodes):
         return fit
     if len(simulator.agents) > MANY:  # joint importance ratios of so many agents contain no information
@@ -101,7 +101,7 @@ def _with_posterior(work: "Work", fit: "Fit") -> "Fit":
     from decpomdp.interaction.posterior_of_team import read_out
 
     with suppress(InputError):  # constant rewards
-        inputs = work.task.inputs
+        inputs = work.setup.inputs
         return read_out(simulator, fit, seed=inputs.seed, threads=inputs.threads, time_limit=POSTERIOR_SECONDS)
     return fit
 
@@ -111,7 +111,7 @@ def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: AfterRun) -
     from decpomdp.core import DecPOMDP, Episodes
     from decpomdp.planners.common import played_by
 
-    source: Any = work.task.source
+    source: Any = work.setup.source
     if isinstance(source, Episodes):
         if fit.trace:
             _add_value_from_episodes(fit, record)
@@ -123,13 +123,13 @@ def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: AfterRun) -
     if isinstance(source, DecPOMDP):
         model, horizon = source, None
         if record.command == "plan":
-            model, horizon = played_by(source, fit.team), getattr(work.task.settings, "horizon", None)
+            model, horizon = played_by(source, fit.team), getattr(work.setup.settings, "horizon", None)
         record.problem, record.horizon = model.name, horizon
         record.value = steps.run("exact value", lambda: _exact(model, fit.team, horizon), VALUE_SECONDS)
     elif steps.source is None:
         words.note("no value: the simulator is still in use by the posterior")
     else:
-        seed = work.task.inputs.seed ^ 1
+        seed = work.setup.inputs.seed ^ 1
         record.value = steps.run("test episodes", lambda: sampled(source, fit.team, seed), VALUE_SECONDS)
 
 

@@ -109,7 +109,7 @@ def run_cell(settings: Mapping[str, Any]) -> None:
 
     The files of a run that was killed before its first checkpoint are removed, and the run starts again.
     """
-    from decpomdp.api import BY_PROBLEM, PLANNING, Task
+    from decpomdp.api import BY_PROBLEM, PLANNING, RunSetup
     from decpomdp.core.run import Budget, Inputs
     from decpomdp.io.run_folder import can_resume, empty
 
@@ -124,5 +124,5 @@ def run_cell(settings: Mapping[str, Any]) -> None:
             empty(folder)
         budget = Budget(seconds=settings["time_limit"], steps=settings["steps"])
         inputs, opened = inputs._replace(seed=settings["seed"]), runs.opened(command, settings["problem"])
-        work = runs.started(command, settings["problem"], Task(opened, BY_PROBLEM[method](), inputs, budget))
+        work = runs.started(command, settings["problem"], RunSetup(opened, BY_PROBLEM[method](), inputs, budget))
     runs.execute(work, folder, resuming, options)

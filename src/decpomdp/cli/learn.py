@@ -97,7 +97,7 @@ def _run(
     **fields: Any,
 ) -> None:
     """Start or resume a run and print its result; the parameters are the options of both commands."""
-    from decpomdp.api import Task
+    from decpomdp.api import RunSetup
     from decpomdp.core import InputError
     from decpomdp.core.run import Budget, Inputs
 
@@ -113,13 +113,13 @@ def _run(
         settings = _settings(command, opened, method, fields)
         inputs = inputs._replace(begin=None if begin is None else runs.team_at(begin, opened))
         budget = Budget(seconds=time_limit, steps=steps, iterations=iterations)
-        work = runs.started(command, source, Task(opened, settings, inputs, budget), bins, begin or "")
-    if engine_name == engine.DASK and "engine" not in work.task.settings.inputs:
-        raise InputError(f"--engine {engine.DASK}: not supported by {work.task.settings.method}")
+        work = runs.started(command, source, RunSetup(opened, settings, inputs, budget), bins, begin or "")
+    if engine_name == engine.DASK and "engine" not in work.setup.settings.inputs:
+        raise InputError(f"--engine {engine.DASK}: not supported by {work.setup.settings.method}")
     options = runs.Options(checkpoint_every, quiet, value, posterior, report)
     with engine.opened(engine_name, scheduler, threads) as cluster:
-        task = work.task._replace(inputs=work.task.inputs._replace(engine=cluster))
-        result = runs.execute(work._replace(task=task), folder, resume is not None, options)
+        setup = work.setup._replace(inputs=work.setup.inputs._replace(engine=cluster))
+        result = runs.execute(work._replace(setup=setup), folder, resume is not None, options)
     words.tell(result, as_json, after.lines_of(result))
 
 

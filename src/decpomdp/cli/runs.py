@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from decpomdp.cli import after, words
 
 if TYPE_CHECKING:
-    from decpomdp.api import Task
+    from decpomdp.api import RunSetup
     from decpomdp.core import Fit, Team
     from decpomdp.core.run import Inputs
     from decpomdp.core.settings import Settings
@@ -36,21 +36,21 @@ class Options(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A task with the record of its run folder."""
+    """A setup with the record of its run folder."""
 
     record: "RunRecord"
-    task: "Task"
+    setup: "RunSetup"
 
 
-def started(command: str, source: str, task: "Task", bins: int | None = None, begin: str = "") -> Work:
+def started(command: str, source: str, setup: "RunSetup", bins: int | None = None, begin: str = "") -> Work:
     """A new run; `source` and `begin` are the names of its source and of the team to begin with."""
     import msgspec
 
     from decpomdp.domains.references import best_value
     from decpomdp.io.runs import RunRecord, source_digest, team_digest, versions
 
-    opened: Any = task.source
-    _, settings, inputs, budget = task
+    opened: Any = setup.source
+    _, settings, inputs, budget = setup
     facts = getattr(opened, "facts", {})
     for fact, meaning in (("binned", "numbers in bins, symbols per agent"), ("columns not used", "columns not used")):
         if fact in facts and os.path.isfile(source):
@@ -73,7 +73,7 @@ def started(command: str, source: str, task: "Task", bins: int | None = None, be
         versions=versions(),
         finished=False,
     )
-    return Work(record, task)
+    return Work(record, setup)
 
 
 def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = None) -> Work:
@@ -82,7 +82,7 @@ def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = Non
 
     import msgspec
 
-    from decpomdp.api import LOGGED, PLANNING, PLAYING, Task
+    from decpomdp.api import LOGGED, PLANNING, PLAYING, RunSetup
     from decpomdp.core import InputError
     from decpomdp.core.run import Budget
     from decpomdp.domains.load import is_code
@@ -110,7 +110,7 @@ def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = Non
         budget = msgspec.convert(record.budget, Budget)
     except msgspec.ValidationError as error:
         raise InputError(f"{folder / 'run.json'}: {error}") from None
-    return Work(record, Task(problem, settings, inputs._replace(seed=record.seed or 0, begin=team), budget))
+    return Work(record, RunSetup(problem, settings, inputs._replace(seed=record.seed or 0, begin=team), budget))
 
 
 def execute(work: Work, folder: Path, resuming: bool, options: Options) -> dict[str, Any]:
@@ -144,12 +144,12 @@ def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> di
     from decpomdp.io.runs import LOG, write_fit, write_record
 
     every = EVERY if options.every is None else options.every
-    checkpoint = CheckpointFolder(folder, work.task.checksum(), every)
+    checkpoint = CheckpointFolder(folder, work.setup.checksum(), every)
     if resuming and not checkpoint.exists:
         words.note(f"{folder}: no checkpoint; the run starts from the beginning")
     shown = nullcontext() if options.quiet else Progress(best=work.record.best_known)
     with RunLog(sys.argv[1:], folder / LOG) as log, shown as display:
-        fit = run_method(work.task, checkpoint=checkpoint, watch=log.watch, display=display)
+        fit = run_method(work.setup, checkpoint=checkpoint, watch=log.watch, display=display)
         log.close(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s")
     if resuming and fit.stopped in ("interrupted", "terminated") and len(fit.trace) < _rows_before(folder):
         words.note(f"no improvement over the saved result; {folder} is unchanged")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from decpomdp.api import BY_PROBLEM, Task, execute
+from decpomdp.api import BY_PROBLEM, RunSetup, execute
 from decpomdp.core import DecPOMDP, Fit
 from decpomdp.core.run import Budget, Inputs, warm_up
 from decpomdp.domains.load import load_model
@@ -114,13 +114,13 @@ def _fit(model: DecPOMDP, method: str, seed: int, limits: dict[str, Any]) -> Fit
     if seconds is not None and method in ("sbpr", "mcem"):
         fields["patience"] = ENDLESS
     budget = Budget(cpu_seconds=seconds, steps=limits.get("steps"), iterations=limits.get("iterations"))
-    return execute(Task(model, BY_PROBLEM[method](**fields), Inputs(seed, 1), budget))
+    return execute(RunSetup(model, BY_PROBLEM[method](**fields), Inputs(seed, 1), budget))
 
 
 @cache
 def _warm_up(method: str) -> None:
     """Compiled code is loaded once per process; that time belongs to no cell."""
-    warm_up(Task(load_model("broadcast", DISCOUNT), BY_PROBLEM[method](), Inputs(0, 1)).method().toy())
+    warm_up(RunSetup(load_model("broadcast", DISCOUNT), BY_PROBLEM[method](), Inputs(0, 1)).method().toy())
 
 
 def rows(results: Results) -> ResultRows:
