@@ -1,1 +1,1 @@
-"""Bytes to nouns and back: `.dpomdp` models, episodes, teams. What is read is checked before it is believed."""
+"""Files: `.dpomdp` models, recorded episodes, teams, run folders and checkpoints. Everything read is checked."""

@@ -218,7 +218,7 @@ class SumoGrid:
     ) -> Episodes:
         """The same episodes as `play`, every light's part as an episode of one agent, for a controller that all share.
 
-        The rewards are a light's own: minus the vehicles on their way to it (see `episodes`).
+        The rewards are a light's own: minus the vehicles on their way to it (see *Credit* above).
         """
         seeds = [episode_seed(seed, first + k) for k in range(episodes)]
         played = self.play_seeds(players, seeds, horizon, behaviour=True, threads=threads)

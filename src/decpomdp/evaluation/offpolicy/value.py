@@ -6,8 +6,8 @@
 The value is the expected discounted reward over the first `horizon` steps, by default the length of the longest
 episode; rewards after it count as 0. A shorter episode has ended: its later rewards are 0.
 
-`estimates` has the ratios and the three estimates, `intervals` their intervals and the guarantee, `support` the share
-that is missing from the data, and the warnings.
+`estimates` has the ratios, the three estimates, their intervals and the guarantee; `support` the share that is missing
+from the data, and the warnings.
 """
 
 import os
