@@ -194,17 +194,6 @@ def test_other_ways_to_learn_by_playing(run, as_json, tmp_path, method):
     assert (code, "iterations: not a limit of search, which has time_limit, steps" in err) == (2, True)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed there")
-def test_a_working_folder_that_is_gone(run, tmp_path, monkeypatch):
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    code, out, err = run("learn", "dectiger", "--steps", "3000", "--out", tmp_path / "out")
-    assert (code, out) == (2, "")
-    assert err == "error: the working folder no longer exists; run the command in another folder\n"
-    assert not list(tmp_path.iterdir())
-
-
 def test_help_shows_flags_without_a_type_and_the_ranges_of_settings(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run("learn", "--help")

@@ -26,8 +26,8 @@ from decpomdp.io.dpomdp.writer import format_dpomdp
 from decpomdp.io.logged import validate_logged
 from decpomdp.io.runs import RUN, TEAM, TRACE, read_run
 from decpomdp.io.tables import read_table, write_table
+from decpomdp.io.tables.columns import Checks
 from decpomdp.io.team import controller_to_json, team_from_json, team_to_json
-from decpomdp.io.validation import Checks
 
 LONGEST = 2000  # characters of a complaint
 SHOWN = 50  # one in so many accepted runs becomes a page, which takes a hundred times longer than reading

@@ -17,7 +17,6 @@ from decpomdp.cli.runs import TERMINATED, AlreadyFinished
 # error of typer for wrong arguments; typer contains its own copy of click, or uses click itself
 USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 INTERRUPTED = 130  # exit code after Ctrl-C without a result
-NO_FOLDER = "the working folder no longer exists; run the command in another folder"
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": problems.list_problems,
     "info": problems.info,
@@ -170,9 +169,6 @@ def _handled(error: Exception) -> int | None:
 def _lost(error: OSError) -> int:
     if error.filename is not None:
         words.fail(f"{error.filename}: {error.strerror or error}")
-        return 2
-    if isinstance(error, FileNotFoundError):
-        words.fail(NO_FOLDER)
         return 2
     if not isinstance(error, BrokenPipeError):
         words.fail(f"standard output: {error.strerror or error}")

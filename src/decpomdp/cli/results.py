@@ -30,7 +30,7 @@ def export(
     from decpomdp.report.export import exported, place_of
 
     team = read_team(team_file)
-    text = escaped(exported(team, agent, form), form)
+    text = exported(team, agent, form)
     place = place_of(team, agent)
     name, nodes = team.agents[place].name, team.nodes[place]
     if out is None and not as_json:
@@ -41,20 +41,6 @@ def export(
     result = {"agent": name, "nodes": nodes, "format": form, "out": None if out is None else str(out)}
     summary = result if out is not None else {**result, "text": text}
     words.tell(summary, as_json, [f"{name} ({nodes} node{'s' if nodes > 1 else ''}) as {form}, written to {out}"])
-
-
-def escaped(text: str, form: str) -> str:
-    r"""Replace control characters and invisible characters in labels by escapes of the format.
-
-    Graphviz and XML read numeric character references; exported programs contain no such characters.
-
-    >>> escaped('n0 [label="\u202etfel"];\n', "dot"), escaped('["\u202etfel"]\n', "json")
-    ('n0 [label="&#8238;tfel"];\n', '["\\u202etfel"]\n')
-    """
-    from decpomdp.core.text import CONTROL
-
-    escape = "\\u{:04x}" if form == "json" else "&#{};"
-    return CONTROL.sub(lambda match: match[0] if match[0] == "\n" else escape.format(ord(match[0])), text)
 
 
 def show(

@@ -44,10 +44,9 @@ def simulate(
     from decpomdp.io.episodes import EpisodeWriter
 
     model = load_named(problem, discount)
-    named = policy.encode(errors="backslashreplace").decode()  # a file name may contain bytes that are not text
     facts = {
         **getattr(model, "facts", {}),
-        "policy": named,
+        "policy": policy,
         "explore": str(explore),
         "seed": str(seed),
         "horizon": str(horizon),

@@ -4,13 +4,11 @@ Code runs only when a person names it, in Python or on the command line. A name 
 `team.json`) is never run: `load` refuses names of code.
 """
 
-import importlib.util
 import re
 import sys
 import traceback
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType
+from types import ModuleType
 
 from decpomdp.core import DecPOMDP, InputError, Simulator
 from decpomdp.domains.load import is_code, load, opened
@@ -28,13 +26,6 @@ def load_named(problem: str, discount: float | None = None) -> DecPOMDP | Simula
     return load(problem, discount) if found is None else opened(_built(found["path"], found["function"]), discount)
 
 
-class _Uncached(SourceFileLoader):
-    """Compiles the source each time: the bytecode cache misses a change of equal length within a second."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self.get_data(self.path), self.path)
-
-
 def _line(error: Exception, path: str, file: str) -> str:
     """The line of the user's file that an error comes from."""
     if isinstance(error, SyntaxError):
@@ -47,14 +38,12 @@ def _built(path: str, function: str) -> DecPOMDP | Simulator:
     place = Path(path)
     if not place.is_file():
         raise InputError(f"{path}: no such file")
-    name = f"decpomdp_{place.stem}"
-    spec = importlib.util.spec_from_loader(name, _Uncached(name, str(place)))
-    assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - a file that ends in .py
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
+    module = ModuleType(f"decpomdp_{place.stem}")
+    module.__file__ = str(place)
+    sys.modules[module.__name__] = module
     sys.path.insert(0, str(place.absolute().parent))  # as for a script: it may import its neighbours
     try:
-        spec.loader.exec_module(module)
+        exec(compile(place.read_bytes(), str(place), "exec"), vars(module))  # noqa: S102 - the user named it
         build = getattr(module, function, None)
         if not callable(build):
             raise InputError(f"{path}: expected a function {function}, got {'none' if build is None else repr(build)}")

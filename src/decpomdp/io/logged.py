@@ -15,8 +15,8 @@ from decpomdp.io.episodes import KEY, read_episodes
 from decpomdp.io.files import FilePath, is_csv, path_of
 from decpomdp.io.minari import read_minari
 from decpomdp.io.parquet import open_parquet
+from decpomdp.io.tables.columns import Checks
 from decpomdp.io.tables.read import read_table
-from decpomdp.io.validation import Checks
 
 
 def kind_of(path: FilePath) -> str:

@@ -33,7 +33,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import checks
 from decpomdp.core.agent import joint_parts
 from decpomdp.core.checks import ACCEPTED, Floats, freeze
 from decpomdp.core.checks import probabilities as checked_probabilities
@@ -292,7 +291,7 @@ def read_dpomdp(path: FilePath, discount: float | None = None) -> DecPOMDP:
     `discount` replaces that of the file.
     """
     name = Path(path_of(path)).name.removesuffix(".gz").removesuffix(".dpomdp")
-    return _model(read_data(path), path_of(path), discount, _on_one_line(name))
+    return _model(read_data(path), path_of(path), discount, name)
 
 
 def parse_dpomdp(text: str, source: str = "text", discount: float | None = None) -> DecPOMDP:
@@ -313,9 +312,3 @@ def _model(data: bytes, source: str, discount: float | None, name: str) -> DecPO
         raise
     except InputError as error:
         raise FormatError(source, None, str(error)) from None
-
-
-def _on_one_line(name: str) -> str:
-    """A file name as the name of a problem: without undecodable bytes, line breaks and control characters."""
-    readable = name.encode(errors="replace").decode()
-    return " ".join("".join(" " if one in checks.BREAKS or ord(one) < 32 else one for one in readable).split())

@@ -18,8 +18,7 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputErr
 from decpomdp.core.agent import numbered, ranges, team_of_agents
 from decpomdp.io.episodes import MOST_LABELS
 from decpomdp.io.files import FilePath, path_of
-from decpomdp.io.tables.columns import PART, Cells, Columns, Numbers, load_table, whole_text
-from decpomdp.io.validation import Checks
+from decpomdp.io.tables.columns import PART, Cells, Checks, Columns, Numbers, load_table, whole_text
 
 MOST = 1000  # bins
 FLAGS = ("terminated", "truncated")
@@ -117,7 +116,7 @@ def read_table(
     terminated = check.run(_terminated, table, rows, *(check.run(Columns.flags, table, flag) for flag in FLAGS))
     if check.errors:
         return None
-    facts = {"imported from": Path(source).name.encode(errors="replace").decode()}
+    facts = {"imported from": Path(source).name}
     if table.unused:
         facts["columns not used"] = ", ".join(table.unused)
     if bins is not None:
