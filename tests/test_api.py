@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import decpomdp as dp
-from decpomdp.api import PLANNING, PLAYING, RunSetup, chosen, methods_for
+from decpomdp.api import PLANNING, PLAYING, RunSetup, chosen, methods_for, source_of
 from decpomdp.domains.load import load
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
@@ -37,6 +37,14 @@ def test_the_default_method():
     assert methods_for("learn", load("traffic:2"))[1] == "search"
     assert methods_for("learn", load("traffic:3"))[1] == "sbpr"
     assert methods_for("learn", EPISODES)[1] == "logs"
+
+
+def test_a_folder_does_not_hide_a_problem_of_the_same_name(tmp_path, monkeypatch):
+    """As after `decpomdp learn broadcast --out broadcast`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broadcast").mkdir()
+    assert source_of("broadcast", None) == MODEL
+    assert source_of("broadcast:mabc", None).name == "broadcast:mabc"
 
 
 def test_a_mistake_is_one_line():

@@ -26,6 +26,7 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Budget, Checkpoint, Display, Inputs, Method, run
 from decpomdp.core.settings import Settings, settings_of
 from decpomdp.domains.load import load_model, opened
+from decpomdp.domains.registry import is_built_in
 from decpomdp.interaction.logs.settings import Logs
 from decpomdp.interaction.mcem.settings import Mcem
 from decpomdp.interaction.sbpr.settings import SbprLoop
@@ -310,7 +311,7 @@ def _judge(team: Team, problem: Judge) -> DecPOMDP | Simulator | Episodes:
         raise InputError("problem: expected a problem, got none, and the team names none")
     named = team.problem if problem is None else problem
     if isinstance(named, str | os.PathLike):
-        return episodes_at(named) if _holds_episodes(named) else opened(named, team.discount)
+        return episodes_at(named) if holds_episodes(named) else opened(named, team.discount)
     return opened(named)
 
 
@@ -339,7 +340,7 @@ def source_of(
     bins: int | None = None,
 ) -> Source:
     """The source to learn from: a problem or episodes, loaded if given by name or path."""
-    if isinstance(source, str | os.PathLike) and _holds_episodes(source):
+    if isinstance(source, str | os.PathLike) and holds_episodes(source):
         return episodes_at(source, discount, bins)
     if bins is not None:
         raise InputError(f"bins: expected a long table, got {source!r}"[:300])
@@ -352,11 +353,14 @@ def source_of(
     return opened(source, discount)  # type: ignore[arg-type]
 
 
-def _holds_episodes(path: str | os.PathLike[str]) -> bool:
-    """Whether a path belongs to recorded episodes: an episodes file, a long table or the folder of a Minari dataset."""
+def holds_episodes(path: str | os.PathLike[str]) -> bool:
+    """Whether a path belongs to recorded episodes: an episodes file, a long table or the folder of a Minari dataset.
+
+    A built-in problem is never taken for a folder of the same name.
+    """
     from decpomdp.io.files import is_logged
 
-    return is_logged(path) or os.path.isdir(path)
+    return is_logged(path) or (os.path.isdir(path) and not is_built_in(os.fspath(path)))
 
 
 def episodes_at(path: str | os.PathLike[str], discount: float | None = None, bins: int | None = None) -> Episodes:

@@ -135,14 +135,14 @@ def _reject_given(options: dict[str, Any]) -> None:
 
 def _check_required(source: str | None, out: Path | None, discount: float | None) -> tuple[str, Path]:
     """A new run needs a source and a folder, and a table a discount: one message says all that is missing."""
+    from decpomdp.api import holds_episodes
     from decpomdp.core import InputError
-    from decpomdp.io.files import is_logged
     from decpomdp.io.logged import kind_of
 
     if source is None:
         raise InputError("expected a problem or a file, got none (see --help)")
     missing = ["--out: expected the folder for the run, such as runs/first, got none"] if out is None else []
-    recorded = os.path.isdir(source) or (is_logged(source) and os.path.exists(source))
+    recorded = holds_episodes(source) and os.path.exists(source)
     if discount is None and recorded and kind_of(source) != "episodes":
         missing.append(f"--discount: expected a number, such as 0.95, because {source} contains none")
     if missing or out is None:

@@ -72,9 +72,7 @@ def is_code(problem: str) -> bool:
 
 def is_file(problem: str) -> bool:
     """Whether `problem` is the path of a file, and not a name."""
-    if registry.is_model(problem) or registry.is_simulator(problem):
-        return False
-    return problem.endswith(ENDINGS) or _is_file(problem)
+    return not registry.is_built_in(problem) and (problem.endswith(ENDINGS) or _is_file(problem))
 
 
 def opened(problem: Problem, discount: float | None = None) -> DecPOMDP | Simulator:

@@ -237,6 +237,11 @@ def is_model(name: str) -> bool:
     return name.partition(":")[0] in problems()
 
 
+def is_built_in(name: str) -> bool:
+    """Whether the name, with or without parameters, is that of a built-in problem."""
+    return name.partition(":")[0] in _FAMILIES
+
+
 def is_generated(name: str) -> bool:
     """Whether the name is that of a generated problem."""
     return name.partition(":")[0] == "generated"
