@@ -210,9 +210,11 @@ def team_at(name: str, source: Any) -> "Team":
 
 
 def _path(record: "RunRecord", name: str) -> str:
-    """The full path of a file, because a run may be resumed from another folder; other names unchanged."""
+    """The full path of a file or dataset, because a run may be resumed from another folder; other names unchanged."""
+    from decpomdp.domains.registry import is_built_in
+
     path = Path(record.working_folder, name)
-    return str(path) if path.is_file() else name
+    return str(path) if path.exists() and not is_built_in(name) else name
 
 
 def _rows_before(folder: Path) -> int:
