@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -56,12 +55,6 @@ class Processes:
         self.workers.remove(worker)
         worker.kill()
         worker.wait()
-
-    def pause(self, worker, seconds):
-        """As if the machine it runs on were very slow."""
-        worker.send_signal(signal.SIGSTOP)
-        time.sleep(seconds)
-        worker.send_signal(signal.SIGCONT)
 
     def end(self):
         for process in (*self.workers, self.scheduler):
