@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.api import source_of
 from decpomdp.core import NO_OBSERVATION, Controller, DecPOMDP, Episodes, InputError, Simulator, Team
 from decpomdp.core.episodes import PER_ROW
 from decpomdp.core.model import horizon_of
 from decpomdp.domains import registry
 from decpomdp.domains.code import load_named
-from decpomdp.domains.load import is_code, load
+from decpomdp.domains.load import is_code
 from decpomdp.io.checkpoints import decode, encode
-from decpomdp.io.files import is_logged, read_bytes
+from decpomdp.io.files import read_bytes
 from decpomdp.io.runs import Run, source_digest
 
 Source = DecPOMDP | Simulator | Episodes
@@ -69,16 +70,13 @@ def shown(run: Run, problem: str | None = None) -> ShownRun:
     if is_code(name):
         return ShownRun(run, missing=f"{name} is code, which is run only when it is named: --problem {name}")
     try:
-        recorded = is_logged(name) or os.path.isdir(name)
-        source: Source = (
-            Episodes.load(name, record.discount, bins=record.bins) if recorded else load(name, record.discount)
-        )
+        source: Any = source_of(name, record.discount, record.bins)
         if record.digest and source_digest(source) != record.digest:
             kind = "data" if isinstance(source, Episodes) else "problem"
             return ShownRun(run, missing=f"{record.source} has changed: it is not the same {kind}")
         return on(run, source)
     except InputError as error:
-        gone = record.source and not os.path.exists(record.source) and not registry.is_simulator(record.source)
+        gone = record.source and not os.path.exists(record.source) and not registry.is_built_in(record.source)
         return ShownRun(run, missing=f"{record.source} does not exist any more" if gone else str(error))
 
 
