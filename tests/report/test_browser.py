@@ -46,6 +46,10 @@ def paths(tiger, logged, tmp_path_factory):
         one = dp.Controller.deterministic(actions, moves, len(model.agents[0].actions))
         kept(folder / name, model, dp.Team.of(model, [one] * 2))
         made[name] = folder / name / "report.html"
+    rng = np.random.default_rng(3)
+    large = dp.Controller.deterministic(rng.integers(3, size=24), rng.integers(24, size=(24, 2)), 3)
+    model = dp.load("dectiger")
+    made["large"] = kept(folder / "large", model, dp.Team.of(model, [large] * 2)).folder / "report.html"
     grid = Traffic(3)
     kept_on(folder / "streets", grid, grid.policies()["heuristic"])
     made["streets"] = folder / "streets" / "report.html"
@@ -294,16 +298,16 @@ def test_a_curve_that_never_changes_is_seen(visit, tmp_path):
     assert page.said == []
 
 
-@pytest.mark.parametrize("name", ["tiger", "boxpushing", "marsrovers"])
-def test_texts_of_a_graph_do_not_overlap(visit, paths, name):
+@pytest.mark.parametrize(("name", "fewest"), [("tiger", 20), ("boxpushing", 10), ("large", 50)])
+def test_texts_of_a_graph_do_not_overlap(visit, paths, name, fewest):
     page = visit(paths[name])
     boxes = page.evaluate(
-        """Array.from(document.querySelectorAll('#run-agent0 text')).map((text) => {
+        """Array.from(document.querySelectorAll('#run-agent0 text, #small-agent0 text')).map((text) => {
              const box = text.getBoundingClientRect();
              return [box.left, box.top, box.right, box.bottom];
            })"""
     )
-    assert len(boxes) > 4
+    assert len(boxes) > fewest
     for place, (a, b, c, d) in enumerate(boxes):
         for e, f, g, h in boxes[:place]:
             assert c <= e + 1 or g <= a + 1 or d <= f + 1 or h <= b + 1
