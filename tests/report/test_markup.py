@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from decpomdp.report.markup import data, number, tag, text
+from decpomdp.report.markup import data, light, number, tag, text
 
 NASTY = "</script><img src=x onerror=alert(1)>\"'&\u2028"
 
@@ -40,3 +40,7 @@ def test_data_cannot_end_its_element_and_comes_back():
 @pytest.mark.parametrize(("value", "said"), [(1.0, "1"), (-0.04, "0"), (2.25, "2.2"), (-3.16, "-3.2"), (0.06, "0.1")])
 def test_coordinates_are_short(value, said):
     assert number(value) == said
+
+
+def test_files_of_their_own_have_the_light_colours():
+    assert light("a { fill: var(--ink); stroke: var(--c0); }") == "a { fill: #1d2126; stroke: #0b6e75; }"

@@ -85,7 +85,7 @@ def _with_foot(film: Film) -> tuple[float, float, float, float]:
 
 def _caption(film: Film, words: str) -> Mark:
     left, top, width, height = film.box
-    at = {"x": left + width / 2, "y": top + height + 0.62 * width / 24, "size": width / 58}
+    at = {"x": left + width / 2, "y": top + height + 0.62 * width / 24, "font-size": width / 58}
     return Mark("text", "caption", at, words)
 
 
@@ -199,11 +199,11 @@ class _Pen:
         elif shape.kind == "text":
             from PIL import ImageFont
 
-            font = ImageFont.load_default(at["size"] * scale)
+            font = ImageFont.load_default(at["font-size"] * scale)
             self.draws.text(on(at["x"], at["y"]), shape.words, fill, font, anchor="ms")
         elif shape.kind == "line":
             for start, end in _dashes(shape):
-                self.draws.line([on(*start), on(*end)], stroke, max(1, round(at["wide"] * scale)))
+                self.draws.line([on(*start), on(*end)], stroke, max(1, round(at["stroke-width"] * scale)))
 
 
 def _dashes(shape: Mark) -> list[tuple[tuple[float, float], tuple[float, float]]]:

@@ -22,7 +22,7 @@ class Mark:
 
     kind: str
     look: str
-    at: Mapping[str, float]  # SVG attributes, and `wide` (stroke) and `size` (font)
+    at: Mapping[str, float]  # SVG attributes
     words: str = ""
     points: tuple[tuple[float, float], ...] = ()  # of a polygon
     dashes: tuple[float, ...] = ()  # of a line: length, gap
@@ -33,8 +33,7 @@ class Mark:
 
     def markup(self, *inside: Markup, **attributes: Any) -> Markup:
         """As SVG."""
-        names = {"wide": "stroke-width", "size": "font-size"}
-        at: dict[str, str] = {names.get(name, name): number(value) for name, value in self.at.items()}
+        at = {name: number(value) for name, value in self.at.items()}
         if self.points:
             at["points"] = " ".join(f"{number(x)},{number(y)}" for x, y in self.points)
         if self.dashes:

@@ -61,7 +61,7 @@ def own_file(name: str) -> Markup:
 
 def light(style: str) -> str:
     """A style sheet for a file of its own: the light colours of page.css in place of its variables."""
-    named = dict(re.findall(r"--([\w-]+): ([^;]+);", own_file("page.css")))
+    named = dict(reversed(re.findall(r"--([\w-]+): ([^;]+);", own_file("page.css"))))  # the first ones; others print
     return re.sub(r"var\(--([\w-]+)\)", lambda use: re.sub(r"light-dark\((.+?),.+", r"\1", named[use[1]]), style)
 
 

@@ -208,7 +208,8 @@
     const rewards = told.episodes[episode].rewards, each = 1000 / rewards.length;
     const largest = Math.max(...rewards, 0), least = Math.min(...rewards, 0), span = largest - least || 1;
     const y = (value) => 4 + ((largest - value) / span) * 76;
-    one("#range").textContent = `Reward of every step, from ${short(Math.min(...rewards))} to ${short(Math.max(...rewards))}; choose one to go there.`;
+    const [low, most] = [Math.min(...rewards), Math.max(...rewards)].map(short);
+    one("#range").textContent = `Reward of every step, ${low === most ? `always ${low}` : `from ${low} to ${most}`}; choose one to go there.`;
     chart.setAttribute("viewBox", "0 0 1000 84");
     chart.setAttribute("preserveAspectRatio", "none");
     const parts = [shape("rect", { class: "now", y: 0, width: each, height: 84 })];

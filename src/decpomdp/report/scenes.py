@@ -89,7 +89,7 @@ def _robot(label: str, poses: Sequence[Sequence[RobotPose | None]]) -> list[Part
     changes = {MOVE: _each(poses, lambda pose: (pose or known[0])[:2])}
     if any(pose is None for episode in poses for pose in episode):
         changes[DISPLAY] = _each(poses, lambda pose: float(pose is not None))
-    number = Mark("text", "name", {"x": 0.0, "y": 6.0, "size": 16.0}, label)
+    number = Mark("text", "name", {"x": 0.0, "y": 6.0, "font-size": 16.0}, label)
     if not any(turn >= 0 for _, _, turn in known):
         body = Mark("circle", look, {"cx": 0.0, "cy": 0.0, "r": 17.0})
         return [Part((body, number), changes, tooltip=f"agent {label}", agent=agent)]
@@ -104,14 +104,14 @@ def _shapes(thing: Thing) -> tuple[Mark, ...]:
     x, y, wide = thing["column"] * CELL, thing["row"] * CELL, thing.get("width", 1) * CELL
     words, high = str(thing.get("label", "")), CELL - HEAD - 12
     if thing["kind"] == "zone":
-        name = Mark("text", "label", {"x": x + 30, "y": y + 17, "size": 13.0}, words)
+        name = Mark("text", "label", {"x": x + 30, "y": y + 17, "font-size": 13.0}, words)
         return _rect("zone", x + 1, y + 1, wide - 2, CELL - 2), name
     if thing["kind"] == "box":
-        name = Mark("text", "onbox", {"x": x + wide / 2, "y": y + HEAD + high / 2 + 5, "size": 13.0}, words)
+        name = Mark("text", "onbox", {"x": x + wide / 2, "y": y + HEAD + high / 2 + 5, "font-size": 13.0}, words)
         return _rect("box", x + 14, y + HEAD, wide - 28, high, 5.0), name
     done = bool(thing.get("done"))  # a site
     area = _rect("site done" if done else "site", x + 6, y + 6, CELL - 12, CELL - 12, 10.0)
-    name = Mark("text", "label", {"x": x + CELL / 2, "y": y + 23, "size": 12.0}, words)
+    name = Mark("text", "label", {"x": x + CELL / 2, "y": y + 23, "font-size": 12.0}, words)
     tick = tuple((x + CELL - 26 + a, y + CELL - 24 + b) for a, b in TICK)
     return (area, name, Mark("polygon", "tick", {}, points=tick)) if done else (area, name)
 
@@ -218,5 +218,5 @@ def _rect(look: str, x: float, y: float, width: float, height: float, rx: float 
 
 
 def _line(look: str, start: Place, end: Place, wide: float, dashes: tuple[float, ...] = ()) -> Mark:
-    at = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1], "wide": wide}
+    at = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1], "stroke-width": wide}
     return Mark("line", look, at, dashes=dashes)

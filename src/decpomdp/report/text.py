@@ -62,15 +62,14 @@ def _nodes(row: NDArray[np.float64]) -> str:
 
 
 def _likely(row: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The choices to name, in order; a few of the likeliest where all are rare."""
-    if row.max() >= RARE:
-        return np.flatnonzero(row >= RARE)
-    return np.sort(np.argsort(-row, kind="stable")[:FEW])
+    """The choices to name, the likeliest first; only a few where all are rare."""
+    ordered = np.argsort(-row, kind="stable")
+    return ordered[row[ordered] >= RARE] if row.max() >= RARE else ordered[:FEW]
 
 
 def _chosen(names: Sequence[object], row: NDArray[np.float64]) -> str:
     """A certain choice by its name, others with their probabilities, likeliest first."""
-    ordered = sorted(_likely(row).tolist(), key=lambda k: -row[k])
+    ordered = _likely(row)
     if row.max() < RARE:
         few = [f"{names[k]} ({row[k]:.2g})" for k in ordered]
         return " or ".join([*few, f"{np.count_nonzero(row) - len(few)} others"])
