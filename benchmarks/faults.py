@@ -52,6 +52,7 @@ FAULTS = [
     Fault("core/run.py", "max(0.0, limit - used)", "max(0.0, limit)", "dropped term", "core/test_run.py"),
     Fault("core/run.py", "(self.spent)[0] >= 1", "(self.spent)[0] > 1", "off by one", "core/test_run.py"),
     Fault("core/run.py", "signal.signal(number, usual[number])", "pass", "missing call", "core/test_run.py"),
+    Fault("core/run.py", "if process.poll() == 0:", "if True:", "dropped check", "learners/test_start.py"),
     Fault("core/model.py", "math.ceil", "math.floor", "off by one", "core/test_horizon.py"),
     Fault("core/agent.py", "sizes[n + 1 :]", "sizes[n:]", "off by one", "core/test_joint.py"),
     Fault(
@@ -136,11 +137,27 @@ FAULTS = [
         "dropped case",
         "learners/test_judging.py",
     ),
+    Fault("learners/critic.py", "weights[last] = discounts[last]", "pass", "dropped term", "learners/test_critic.py"),
+    Fault(
+        "learners/critic.py",
+        "np.where(times >= back, earlier, 0.0)",
+        "earlier",
+        "wrong index",
+        "learners/test_critic.py",
+    ),
     Fault("worlds/sweep.py", "bound=log - now.div", "bound=log + now.div", "sign", "worlds/test_sweep.py"),
     Fault("worlds/sweep.py", "> OCCUPIED", "> -1", "dropped case", "worlds"),
     Fault("worlds/flat.py", "move[:, :, -1] = 1 - move.sum(-1)", "pass", "dropped term", FLAT),
     Fault("worlds/flat.py", "np.clip(1 - visits / KNOWN", "np.clip(visits / KNOWN", "exchanged", FLAT),
     Fault("worlds/flat.py", "tables.start[hidden] * seen[-1,", "1 * seen[-1,", "dropped term", FLAT),
+    Fault("worlds/calibration.py", "weights**2 * x**2", "weights * x**2", "dropped power", "worlds/test_learner.py"),
+    Fault(
+        "worlds/calibration.py",
+        "_rows(here * tables.pay[v, :, log.rewards[now]])",
+        "_rows(here)",
+        "dropped term",
+        "worlds/test_learner.py",
+    ),
     Fault("interaction/world/method.py", "- values).max(0)", "- values).mean(0)", "wrong bound", WORLD),
     Fault("interaction/world/method.py", " - drawn.std(0, ddof=1)", "", "dropped term", WORLD),
     Fault(
@@ -165,7 +182,9 @@ FAULTS = [
         "dropped term",
         "learners/test_hard_data.py " + SWEEP,
     ),
-    Fault("evaluation/fixed_point.py", "residual * (_ahead(chain) - 1)", "residual", "dropped factor", BOUNDS),
+    Fault(
+        "evaluation/fixed_point.py", "residual * (_effective_horizon(chain) - 1)", "residual", "dropped factor", BOUNDS
+    ),
     Fault("evaluation/exact.py", "while steps < horizon:", "while steps <= horizon:", "off by one", EXACT),
     Fault("evaluation/offpolicy/estimates.py", "(over, risk / 2)", "(over, risk)", "dropped factor", OFF_POLICY),
     Fault(
@@ -234,6 +253,7 @@ FAULTS = [
         "interaction/test_islands.py",
     ),
     Fault("rollouts/collect.py", "SeedSequence([seed, first])", "SeedSequence([seed])", "dropped seed", "rollouts"),
+    Fault("rollouts/play.py", "running &= ~ended", "running = ~ended", "dropped term", "rollouts environments"),
     Fault("rollouts/runner.py", "counter + 2 + 2 * n", "counter + 1 + 2 * n", "off by one", "rollouts/test_runner.py"),
     Fault(
         "environments/problem_env.py",
@@ -256,6 +276,13 @@ FAULTS = [
         "domains/gridsmall.py", "after = {cell: STRAY}", "after = {0: STRAY}", "wrong index", "domains/test_registry.py"
     ),
     Fault("engines/threads.py", ' or getattr(_worker, "busy", False):', ":", "dropped case", "engines/test_threads.py"),
+    Fault(
+        "engines/cluster.py",
+        "if future is None or before is not value:",
+        "if future is None:",
+        "dropped check",
+        "engines/test_cluster.py",
+    ),
     Fault(
         "report/markup.py",
         " or share >= 1 - _ROUNDING:",
@@ -293,11 +320,12 @@ FAULTS = [
         "experiments/test_means.py",
     ),
     Fault("cli/main.py", "    sys.exit(code)", "    sys.exit(0)", "exit code", "cli/test_commands.py"),
+    Fault("cli/after.py", "inputs.seed ^ 1", "inputs.seed", "reused seed", "cli/test_after.py"),
     Fault("cli/runs.py", "if unfinished(folder) is None:", "if False:", "missing check", "cli/test_resume.py"),
     Fault(
         "api.py",
-        "        inputs.seed,\n        budget,",
-        "        budget,",
+        "self.inputs.seed,\n            self.budget,",
+        "self.budget,",
         "dropped field",
         "test_api.py cli/test_resume.py",
     ),
