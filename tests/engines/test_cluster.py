@@ -132,9 +132,10 @@ def test_batches_of_the_papers_loop(processes, problem, iterations):
     with Cluster(address) as cluster:
         found = learn(problem, little, iterations=iterations, seed=2, watch=watch, engine=cluster)
         assert everything(found) == wanted
-        assert cluster.share(f"simulator {problem.name}", problem) is cluster.share(
-            f"simulator {problem.name}", problem
-        )
+        name = f"simulator {problem.name}"
+        sent = cluster.share(name, problem)
+        assert cluster.share(name, problem) is sent
+        assert cluster.share(name, Coins()) is not sent  # another one of the same name
     assert killed
 
 
