@@ -58,22 +58,9 @@ def test_other_priors_out_of_range():
     refused(lambda: prior_named("em:5000"), "nodes: expected a whole number from 1 to 1000, got 5000")
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("fixed:x", "got 'fixed:x'"),
-        ("fixed:-3", "got 'fixed:-3'"),
-        ("em:", "got 'em:'"),
-        ("", "got ''"),
-        ("sticks", "got 'sticks'"),
-        ("fixed", "got 'fixed'"),
-        ("dp:3", "got 'dp:3'"),
-        ("Fixed:3", "got 'Fixed:3'"),
-        (3, "a text, got 3"),
-    ],
-)
-def test_names_of_priors(text, part):
-    assert len(refused(lambda: prior_named(text), "prior: expected", part)) < 120
+@pytest.mark.parametrize("text", ["fixed:x", "fixed:-3", "em:", "", "sticks", "fixed", "dp:3", "Fixed:3", 3])
+def test_names_of_priors(text):
+    assert len(refused(lambda: prior_named(text), "prior: expected", f"got {text!r}")) < 120
 
 
 def test_something_else_as_beginning():

@@ -40,6 +40,7 @@ PRIORS = {
 
 PROBLEMS = [*registry.PAPER, "traffic:2"]
 BEGINNINGS = ["best", "random"]
+STEP = 1e-5  # of a central difference, in the logarithm
 
 
 def cases():
@@ -145,51 +146,43 @@ def test_gradient_vanishes_at_a_fixed_point(prior):
     for _ in range(200):
         posterior = update((found := evaluate(work, posterior)), count(work, found))
     here = evaluate(work, posterior).bound
-    for changed, size in _changes(posterior[0], rng):
-        slope = (
-            evaluate(work, (changed(+1), *posterior[1:])).bound - evaluate(work, (changed(-1), *posterior[1:])).bound
-        ) / size
-        assert abs(slope) < 1e-4 * max(1, abs(here))
-    moved, size = next(iter(_changes(data.posterior(rng, episodes, prior, nodes=2)[0], rng)))
-    away = (
-        evaluate(work, (moved(+1), *posterior[1:])).bound - evaluate(work, (moved(-1), *posterior[1:])).bound
-    ) / size
-    assert abs(away) > 1e-3  # elsewhere the gradient is seen
+
+    def slope(changed):
+        ends = [evaluate(work, (changed(sign), *posterior[1:])).bound for sign in (1, -1)]
+        return (ends[0] - ends[1]) / (2 * STEP)
+
+    for changed in _changes(posterior[0], rng):
+        assert abs(slope(changed)) < 1e-4 * max(1, abs(here))
+    moved = next(_changes(data.posterior(rng, episodes, prior, nodes=2)[0], rng))
+    assert abs(slope(moved)) > 1e-3  # elsewhere the gradient is seen
 
 
 def _changes(agent: AgentPosterior, rng):
     """Small changes of each kind of parameter, as functions of the sign."""
-    step = 1e-5
 
     def scaled(table, sign, direction):
-        return table * np.exp(sign * step * direction)
+        return table * np.exp(sign * STEP * direction)
 
-    a = rng.normal(size=agent.action.weights.shape)
-    yield (
-        (
-            lambda sign: dataclasses.replace(
-                agent, action=msgspec.structs.replace(agent.action, weights=scaled(agent.action.weights, sign, a))
-            )
-        ),
-        2 * step,
-    )
+    def weights(name):
+        rows = getattr(agent, name)
+        direction = rng.normal(size=rows.weights.shape)
+
+        def changed(sign):
+            new = msgspec.structs.replace(rows, weights=scaled(rows.weights, sign, direction))
+            return dataclasses.replace(agent, **{name: new})
+
+        return changed
+
+    yield weights("action")
     if not isinstance(agent.move, Sticks):
-        w = rng.normal(size=agent.move.weights.shape)
-        yield (
-            (
-                lambda sign: dataclasses.replace(
-                    agent, move=msgspec.structs.replace(agent.move, weights=scaled(agent.move.weights, sign, w))
-                )
-            ),
-            2 * step,
-        )
+        yield weights("move")
         return
-    d = rng.normal(size=agent.move.here.shape)
-    for field in ("here", "beyond"):
-        tables = {"here": agent.move.here, "beyond": agent.move.beyond}
+    tables = agent.move.here, agent.move.beyond
+    direction = rng.normal(size=agent.move.here.shape)
+    for place in range(2):
 
-        def changed(sign, field=field, tables=tables):
-            moved = {**tables, field: scaled(tables[field], sign, d)}
-            return dataclasses.replace(agent, move=agent.priors.move.of_sticks(moved["here"], moved["beyond"]))
+        def changed(sign, place=place):
+            moved = [scaled(table, sign, direction) if n == place else table for n, table in enumerate(tables)]
+            return dataclasses.replace(agent, move=agent.priors.move.of_sticks(*moved))
 
-        yield changed, 2 * step
+        yield changed
