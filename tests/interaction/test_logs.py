@@ -17,8 +17,8 @@ from interaction.test_world import one_plan, paid_for_the_last_symbol
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 
 
-def ran(episodes, resumed=False):
-    """The last state of a run without limits; `resumed` before every twentieth step."""
+def ran(episodes, resumed=False, look=lambda method, state: None):
+    """The last state of a run without limits; `resumed` before every twentieth step. `look` is called before steps."""
     made = lambda: LogsMethod(episodes, dp.Logs(max_states=4), Inputs(seed=1))  # noqa: E731
     method, now, number = made(), unlimited(), 0
     state = method.init(now)
@@ -26,6 +26,7 @@ def ran(episodes, resumed=False):
         number += 1
         if resumed and number % 20 == 0:
             method, state = made(), decode(encode(state), LogsState)
+        look(method, state)
         state, _ = method.step(state, now)
     return method, state
 
@@ -64,9 +65,20 @@ def test_a_plan_is_chosen_where_the_behaviour_is_random():
     assert facts["trust"].endswith(" Behaviour probabilities were not recorded; worlds do not need them.")
 
 
-def test_a_resumed_run_gives_the_same_bytes(finished):
-    _, state = ran(small_log(episodes=40), resumed=True)
+def test_a_resumed_run_gives_the_same_bytes_and_has_a_team_after_every_step(finished):
+    seen = set()
+
+    def look(method, state):
+        if (state.phase, state.world and state.world.phase) not in seen:
+            fit, _ = method.result(state)
+            assert len(fit.team.controllers) == 2
+            assert fit.facts["why"].endswith(".")
+            assert fit.facts["trust"].endswith(".")
+            seen.add((state.phase, state.world and state.world.phase))
+
+    _, state = ran(small_log(episodes=40), resumed=True, look=look)
     assert encode(state) == encode(finished[1])
+    assert {phase for phase, _ in seen} == {"sbpr", "clone", "world"}
 
 
 def test_dec_sbpr_is_chosen_where_the_worlds_prefer_its_team(finished):
@@ -163,20 +175,6 @@ def test_a_plan_that_is_worth_no_more_than_the_behaviour_earned_is_not_chosen():
     origins, scores = ["periem in world 0", "sbpr", "clone"], np.array([[3.0, 1.0, 2.0], [1.0, 0.0, 1.0]])
     assert preferred(scores, origins, proven=False, behaviour=1.9) == 0
     assert preferred(scores, origins, proven=False, behaviour=2.0) == 2
-
-
-def test_there_is_a_team_after_every_step():
-    method, now = LogsMethod(small_log(episodes=40), dp.Logs(max_states=2), Inputs(seed=1)), unlimited()
-    state, seen = method.init(now), set()
-    while not state.stopped:
-        if (state.phase, state.world and state.world.phase) not in seen:
-            fit, _ = method.result(state)
-            assert len(fit.team.controllers) == 2
-            assert fit.facts["why"].endswith(".")
-            assert fit.facts["trust"].endswith(".")
-            seen.add((state.phase, state.world and state.world.phase))
-        state, _ = method.step(state, now)
-    assert {phase for phase, _ in seen} == {"sbpr", "clone", "world"}
 
 
 @pytest.mark.parametrize(
