@@ -307,10 +307,10 @@ FAULTS = [
     ),
     Fault(
         "experiments/judge.py",
-        " and OPPOSITE[wanted] not in sides",
-        "",
-        "dropped term",
-        "experiments/test_judge.py ../src/decpomdp/experiments/judge.py",
+        "if word in item.holds]",
+        "if item.holds.get(word)]",
+        "wrong count",
+        "experiments/test_judge.py",
     ),
     Fault(
         "experiments/means.py",

@@ -1,34 +1,26 @@
-"""The traffic problem: simulation speed, growth with the number of agents, sample sizes, and the figure's data.
+"""The traffic problem: simulation speed, growth with the number of agents, and sample sizes.
 
 python benchmarks/traffic.py fixed     values of the policies that need no learning, and of a clock
 python benchmarks/traffic.py speed     joint steps a second, 100 agents
 python benchmarks/traffic.py growth    seconds per iteration of Dec-SBPR from 4 to 400 agents; time and memory at 2,500
 python benchmarks/traffic.py sample    effective sample sizes: the whole team's ratio against every agent's own
 python benchmarks/traffic.py openness [SEEDS [ITERATIONS]]   how much of the heuristic is to be left open
-python benchmarks/traffic.py figure [SEEDS [ITERATIONS [FILE.csv]]]     the curves; what the file has is not run again
-python benchmarks/traffic.py draw FILE.csv FOLDER            the curves as a picture
+
+`decpomdp reproduce figure2` computes and draws the curves.
 """
 
-import csv
 import resource
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from msgspec import structs
 
 from decpomdp.core import Team
 from decpomdp.core.run import Inputs
 from decpomdp.domains.traffic import Traffic
 from decpomdp.engines.threads import serial_products
 from decpomdp.experiments import figure2
-from decpomdp.experiments.experiment import draw as drawn
-from decpomdp.experiments.figure2 import NAMES as METHODS
-from decpomdp.experiments.figure2 import POLICIES, TEXTS, Point, levels
-from decpomdp.experiments.figure2 import points as curve
-from decpomdp.experiments.judge import Rows
 from decpomdp.filtering.filter import log_likelihood
 from decpomdp.interaction.afford import MANY_BATCH
 from decpomdp.interaction.episode_player import EpisodePlayer
@@ -40,13 +32,10 @@ from decpomdp.rollouts.play import players_of
 TESTS, HORIZON = 2000, 66  # of values that are not points of a curve
 
 
-def fixed(tests):
-    return levels({"side": 10, "tests": tests, "seed": 0, "policies": POLICIES})
-
-
 def fixed_policies():
-    for name, (value, error) in fixed(TESTS).items():
-        print(f"{name:<12} {value:7.2f} +- {error:.2f}", flush=True)
+    settings = {"side": 10, "tests": TESTS, "seed": 0, "policies": figure2.POLICIES}
+    for point in figure2.fixed_policies(settings):
+        print(f"{point.method:<12} {point.value:7.2f} +- {point.error:.2f}", flush=True)
 
 
 def speed():
@@ -161,80 +150,6 @@ def opened(team, share, seed, iterations):
     return max(learner.player.tested(one, TESTS, HORIZON, seed).value for one in (mean, mean.decided()))
 
 
-def figure(seeds="5", iterations="60", path="traffic.csv"):
-    last_one, points = int(iterations), kept(path)
-    effort = TEXTS.full | {"iterations": last_one, "side": 10}
-    for seed in range(int(seeds)):
-        for method in METHODS:
-            known = [point for point in points if (point.method, point.seed) == (method, seed)]
-            if not known:
-                known = list(curve({"method": method, "seed": seed, **effort}))
-                points += known
-                keep(path, points)
-            last = known[-1]
-            if last.iteration != last_one:
-                told = f"curves of {last_one} iterations, got one of {last.iteration}"
-                raise SystemExit(f"error: {path}: expected {told}; take another file")
-            print(f"seed {seed} {method:<18} {last.value:7.2f} {last.nodes:.2f} {last.seconds:6.1f} s", flush=True)
-    summary(points)
-
-
-def kept(path):
-    """The points of a file; none if there is no file."""
-    if not Path(path).exists():
-        return []
-    with open(path, newline="") as file:
-        return [Point(**{key: read(key, cell) for key, cell in row.items()}) for row in csv.DictReader(file)]
-
-
-def read(key, cell):
-    if key == "method":
-        return cell
-    if key in ("seed", "iteration"):
-        return int(cell)
-    return float(cell) if cell else None
-
-
-def keep(path, points):
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, Point.__struct_fields__)
-        writer.writeheader()
-        writer.writerows(structs.asdict(point) for point in points)
-
-
-def summary(points):
-    print("mean ± standard deviation over seeds of the value; of nodes per controller; of nodes that act differently")
-    print("| iteration | " + " | ".join(METHODS) + " |")
-    print("|---|" + "---|" * len(METHODS))
-    for iteration in sorted({point.iteration for point in points}):
-        cells = [
-            [p for p in points if (p.method, p.iteration) == (method, iteration)] for method in METHODS
-        ]  # of every method those of all seeds
-        told = ("; ".join(spread(mine, key) for key in ("value", "nodes", "acting")) for mine in cells)
-        print(f"| {iteration} | " + " | ".join(told) + " |")
-    for method in METHODS:
-        mine = [point for point in points if point.method == method]
-        ends = [point for point in mine if point.iteration == max(one.iteration for one in mine)]
-        values, seconds = [point.value for point in ends], [point.seconds for point in ends]
-        print(f"{method:<18} ends at {min(values):.1f} .. {max(values):.1f}; processor seconds of learning "
-              f"{min(seconds):.0f} .. {max(seconds):.0f}, median {np.median(seconds):.0f}")  # fmt: skip
-
-
-def spread(points, key):
-    values, digits = [getattr(point, key) for point in points], 1 if key == "value" else 2
-    mean = f"{np.mean(values):.{digits}f}"
-    return mean if len(values) < 2 else f"{mean} ± {np.std(values, ddof=1):.{digits}f}"
-
-
-def draw(path, folder):
-    """As the figure of the paper: test reward, and nodes per controller."""
-    drawn_levels = [{**structs.asdict(Point(name, 0, 0, 0.0, value, error, 0.0, 0.0, None)), "side": 10}
-              for name, (value, error) in fixed(2000).items()]  # fmt: skip
-    rows = [{**structs.asdict(point), "side": 10} for point in kept(path)]
-    for picture in figure2.pictures(Rows(rows + drawn_levels)):
-        print(*drawn(replace(picture, name="traffic"), Path(folder)))
-
-
 if __name__ == "__main__":
     commands = {"fixed": fixed_policies, "speed": speed, "growth": growth, "sample": sample, "openness": openness}
-    {**commands, "figure": figure, "draw": draw}[sys.argv[1]](*sys.argv[2:])
+    commands[sys.argv[1]](*sys.argv[2:])

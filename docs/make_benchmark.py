@@ -18,10 +18,9 @@ from decpomdp.experiments.benchmark import (
     PLAN,
     BenchmarkPlan,
     Line,
+    finished_runs,
     lines_of,
-    records_of,
     suite_problems,
-    value_of,
 )
 
 DOCS = Path(__file__).parent
@@ -59,13 +58,14 @@ def _problems_of(plan: BenchmarkPlan) -> str:
 def table_of(folder: Path) -> dict[str, Any]:
     """The table as data."""
     plan = plan_of(folder)
-    return {"command": command_of(plan), "lines": [_whole(folder, plan, line) for line in lines_of(folder, plan)]}
+    runs = finished_runs(folder, plan)
+    lines = [_whole(line, [run.value for run in runs[line.problem, line.method]]) for line in lines_of(folder, plan)]
+    return {"command": command_of(plan), "lines": lines}
 
 
-def _whole(folder: Path, plan: BenchmarkPlan, line: Line) -> dict[str, Any]:
-    records = records_of(folder, plan, line.problem, line.method)
+def _whole(line: Line, values: list[float]) -> dict[str, Any]:
     known = None if line.method == "pbvi" else best_value(load(line.problem))  # now, not when the run started
-    return {**asdict(line), "known": known, "values": [value_of(record) for record in records]}
+    return {**asdict(line), "known": known, "values": values}
 
 
 def text_of(table: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from decpomdp.experiments.pool import CellProgress
 
 
 def test_progress_in_words():
-    cell = Cell("x:y", {"problem": "broadcast", "method": "mcem", "seed": 1})
+    cell = Cell(len, {"problem": "broadcast", "method": "mcem", "seed": 1})
     assert line_of(CellProgress(12, 80, 30, 95.2, 430.4, cell)) == (
         "12/80 cells (30 reused), 95 s, 430 s left: broadcast mcem seed 1"
     )

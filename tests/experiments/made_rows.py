@@ -56,7 +56,7 @@ def fits(method, values, preset=None, episodes=300, seconds=1.0, stopped="conver
         {"problem": "marsrovers", "episodes": episodes, "steps": 20, "follow": follow, "form": "printed",
          "method": method, "seed": seed, "preset": preset, "truncation": 50, "limit": 200, "value": value,
          "behaviour": played, "sample_size": 2.0, "seconds": seconds, "sweeps": 10, "stopped": stopped,
-         "inferred": inferred, "falls": 0, "paper_sweeps": 3, "paper_seconds": 0.3 * seconds}
+         "inferred": inferred, "falls": 0, "until_sweeps": 3, "until_seconds": 0.3 * seconds, "pace": 100 * seconds}
         for seed, value in enumerate(values)
     ]  # fmt: skip
 

@@ -28,7 +28,6 @@ from decpomdp.experiments.benchmark import (
 from decpomdp.io.run_folder import can_resume
 
 DOCS = Path(__file__).parents[2] / "docs"
-RUN = "decpomdp.cli.benchmark:run_cell"
 PLAN = BenchmarkPlan(("broadcast",), ("search",), 1, None, 30_000, 1)
 
 
@@ -185,11 +184,11 @@ def test_a_killed_run_is_resumed_to_the_same_team(tmp_path):
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert list(lines_of(tmp_path / "t", plan)) == []
+    assert lines_of(tmp_path / "t", plan) == []
     before = (folder / "run.json").read_bytes()
-    run_table(tmp_path / "t", plan, 1, RUN, lambda _: None)
+    run_table(tmp_path / "t", plan, 1, run_cell, lambda _: None)
     assert b'"finished": false' in before
-    run_cell({**settings, "threads": 1, "out": str(tmp_path / "here")})
+    run_cell({**settings, "threads": 1, "remote": False, "out": str(tmp_path / "here")})
     assert (folder / "team.json").read_bytes() == (tmp_path / "here/team.json").read_bytes()
 
 
@@ -197,17 +196,17 @@ def test_runs_of_another_problem_or_version_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = BenchmarkPlan(("own.dpomdp",), ("search",), 1, None, 3000, 1)
     dp.load("broadcast").save("own.dpomdp")
-    run_table(Path("t"), plan, 1, RUN, lambda _: None)
+    run_table(Path("t"), plan, 1, run_cell, lambda _: None)
     place = Path("t/benchmark.json")
     before = place.read_text()
     changed = json.loads(before) | {"decpomdp": "0.0.1"}
     place.write_text(json.dumps(changed))
     with pytest.raises(InputError, match=r"the plan of this folder .decpomdp = 0\.0\.1., got .*choose another"):
-        run_table(Path("t"), plan, 1, RUN, lambda _: None)
+        run_table(Path("t"), plan, 1, run_cell, lambda _: None)
     place.write_text(before)
     dp.load("broadcast", 0.5).save("own.dpomdp")
     with pytest.raises(InputError, match=r"expected the plan of this folder .sources = .*choose another --out"):
-        run_table(Path("t"), plan, 1, RUN, lambda _: None)
+        run_table(Path("t"), plan, 1, run_cell, lambda _: None)
 
 
 def test_files_of_the_same_name_are_refused(tmp_path):
@@ -228,4 +227,4 @@ def test_a_damaged_run_is_one_line(tmp_path):
     for content in ["[]", '{"format": "decpomdp-run/2", "value": {"value": null}, "nodes": [1], "steps": 1}']:
         (tmp_path / "broadcast-search-0/run.json").write_text(content)
         with pytest.raises(InputError, match=r"run\.json: "):
-            list(lines_of(tmp_path, PLAN))
+            lines_of(tmp_path, PLAN)

@@ -14,11 +14,11 @@ import pytest
 from decpomdp.core import FormatError, InputError
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, code_digest, compute, finished, load, load_all, save
-from experiments.work import Doubled
+from experiments import work
 
 
 def doubled(seed, **options):
-    return Cell("experiments.work:doubled", {"seed": seed}, **options)
+    return Cell(work.doubled, {"seed": seed}, **options)
 
 
 def run(folder, cells, jobs=1, tell=lambda _: None):
@@ -26,9 +26,9 @@ def run(folder, cells, jobs=1, tell=lambda _: None):
 
 
 def test_the_digest_is_what_a_result_depends_on():
-    cell = Cell("json:dumps", {"a": 1, "b": [1, 2]})
-    assert cell.digest == Cell("json:dumps", {"b": [1, 2], "a": 1}, cost=7.0).digest
-    others = Cell("json:dumps", {"a": 2, "b": [1, 2]}), Cell("json:loads", cell.settings)
+    cell = Cell(work.doubled, {"a": 1, "b": [1, 2]})
+    assert cell.digest == Cell(work.doubled, {"b": [1, 2], "a": 1}, cost=7.0).digest
+    others = Cell(work.doubled, {"a": 2, "b": [1, 2]}), Cell(work.slow, cell.settings)
     assert len({cell.digest, *(other.digest for other in others)}) == 3
 
 
@@ -36,7 +36,7 @@ def test_a_result_is_saved_and_read_back(tmp_path):
     cell = doubled(1)
     assert not finished(tmp_path, cell)
     save(tmp_path, cell, compute(cell))
-    assert load(tmp_path, cell).result == Doubled(2.0, None)
+    assert load(tmp_path, cell).result == work.Doubled(2.0, None)
     assert load(tmp_path, cell).code == code_digest()
     assert load_all(tmp_path, [cell, doubled(2)]) is None
     assert [each.result.value for _, each in load_all(tmp_path, [cell])] == [2.0]
@@ -92,8 +92,8 @@ def test_cells_are_computed_once(tmp_path):
 
 
 def test_a_cell_whose_process_is_killed_is_run_once_more(tmp_path):
-    once = Cell("experiments.work:killed", {"notes": str(tmp_path / "once"), "times": 1})
-    twice = Cell("experiments.work:killed", {"notes": str(tmp_path / "twice"), "times": 2, "problem": "broadcast"})
+    once = Cell(work.killed, {"notes": str(tmp_path / "once"), "times": 1})
+    twice = Cell(work.killed, {"notes": str(tmp_path / "twice"), "times": 2, "problem": "broadcast"})
     run(tmp_path, [once, doubled(1)], 2)
     assert load(tmp_path, once).result == "done"
     assert load(tmp_path, doubled(1)).result.value == 2.0
@@ -103,7 +103,7 @@ def test_a_cell_whose_process_is_killed_is_run_once_more(tmp_path):
 
 def test_a_mistake_names_the_cell(tmp_path):
     with pytest.raises(InputError, match="broadcast seed 3: expected another problem"):
-        run(tmp_path, [Cell("experiments.work:failing", {"problem": "broadcast", "seed": 3})])
+        run(tmp_path, [Cell(work.failing, {"problem": "broadcast", "seed": 3})])
 
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}  # where `experiments.work` is
@@ -113,10 +113,11 @@ from functools import partial
 from pathlib import Path
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, finished, save
+from experiments.work import slow
 
 if __name__ == "__main__":
     out = Path(sys.argv[1])
-    cells = [Cell("experiments.work:slow", {"seed": seed}) for seed in range(20)]
+    cells = [Cell(slow, {"seed": seed}) for seed in range(20)]
     tell = lambda p: print(p.done, p.todo, p.kept, flush=True)
     pool.run(cells, 2, partial(finished, out), partial(save, out), tell)
 """

@@ -1,8 +1,11 @@
 """Verdicts follow from the rows, by the stated rules: made-up tables of every experiment."""
 
+import pytest
+
 from decpomdp.experiments import figure1, figure2, reproduction, table1, table2
-from decpomdp.experiments.judge import Claim, Evidence, ResultRows, Texts, judged, texts_of
+from decpomdp.experiments.judge import Claim, Evidence, Item, Rule, Texts, judged, texts_of
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
+from decpomdp.experiments.rows import ResultRows
 from experiments.made_rows import (
     BEGUN,
     LEARNED,
@@ -28,30 +31,56 @@ def verdict(name, rows, words):
     return verdict
 
 
+def evidence(*held, **facts):
+    """Items for which the words hold that are named, of "above" and "below"."""
+    return Evidence([Item({"above": "+" in each, "below": "-" in each}, x=each) for each in held], **facts)
+
+
+def test_conditions_count_items():
+    both, some, mixed, none = evidence("+", "+"), evidence("+", "0"), evidence("+", "-"), evidence("0", "0")
+    for condition, met in {
+        "all above": [both],
+        "some above": [both, some, mixed],
+        "some above, no below": [both, some],
+        "2 above": [both],
+        "half above": [both, some, mixed],
+        "no above": [none],
+        "no above or some below": [mixed, none],
+        "": [],
+    }.items():
+        assert [each for each in (both, some, mixed, none) if each.meets(condition)] == met, condition
+    assert Evidence([*both.items, Item({})]).meets("all above")  # an item without the word is only shown
+    with pytest.raises(KeyError, match="abvoe"):
+        both.meets("all abvoe")
+
+
 def test_one_judge_decides_all_claims():
     rows = ResultRows({"seed": seed} for seed in range(3))
-    weigh = {
-        name: lambda _, *on, found=found: None if found is None else Evidence(*found, [{"x": 1}] * 2, most="".join(on))
-        for name, found in {
-            "a": (True, False),
-            "b": (True, True),
-            "c": (False, True),
-            "d": (False, False),
-            "e": None,
-        }.items()
+    comparisons = {
+        "a": lambda _, most: evidence("+", "+", most=most),
+        "b": lambda _, most: evidence("+", "0", most=most),
+        "c": lambda _, most: evidence("-", "+", most=most),
+        "d": lambda _, most: None,
     }
-    claims = tuple(Claim("It is so.", "yes: {limit} {most}", name, "told {each}", "{x}", on=("7",)) for name in weigh)
-    texts = Texts("", "", limits={"limit": 5}, claims=claims)
-    assert [each.seen for each in judged(texts, weigh, rows)] == ["yes", "yes", "partly", "no"]
-    assert judged(texts, weigh, rows)[0].evidence == "told 1; 1 Rule: yes: 5 7"
-    few = judged(texts, weigh, ResultRows(rows[:2]))[0]
-    assert (few.seen, few.numbers) == ("not judged", "Not judged: that takes at least three seeds, here 2. told 1; 1")
+    rules = {
+        name: Rule(name, "all above", "yes: {limit} {most}", "{each}: {counts[above]} of {items}", "no below", "{x}")
+        for name in comparisons
+    }
+    claims = tuple(Claim("It is so.", name, ("7",)) for name in rules)
+    texts = Texts("", "", limits={"limit": 5}, claims=claims, rules=rules)
+    assert [each.seen for each in judged(texts, comparisons, rows)] == ["yes", "partly", "no"]
+    assert judged(texts, comparisons, rows)[1].evidence == "+; 0: 1 of 2 Rule: yes: 5 7"
+    few = judged(texts, comparisons, ResultRows(list(rows)[:2]))[0]
+    words = "Not judged: that takes at least three seeds, here 2. +; +: 2 of 2"
+    assert (few.seen, few.numbers) == ("not judged", words)
 
 
-def test_every_claim_names_its_evidence_and_every_evidence_has_a_claim():
+def test_claims_rules_and_comparisons_belong_together():
     for name in reproduction.NAMES:
-        named = {claim.evidence for claim in texts_of(name).claims}
-        assert named == set(reproduction.experiment_named(name).weigh)
+        texts = texts_of(name)
+        assert {claim.rule for claim in texts.claims} == set(texts.rules)
+        named = {rule.compare for rule in texts.rules.values()}
+        assert named == set(reproduction.experiment_named(name).comparisons)
 
 
 FITTED = [*em(1, 2, 3), *LEARNED, *BEGUN]

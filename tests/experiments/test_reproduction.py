@@ -51,11 +51,11 @@ def kinds():
     """A cell of every kind of work and method that is not limited by time."""
     found = {}
     for cell in reproduction.cells_of(reproduction.NAMES, EFFORTS):
-        found.setdefault((cell.work, cell.settings.get("method")), cell)
+        found.setdefault((cell.work_name, cell.settings.get("method")), cell)
     return [pytest.param(cell, marks=pytest.mark.slow if "table2" in key[0] else ()) for key, cell in found.items()]
 
 
-@pytest.mark.parametrize("cell", kinds(), ids=lambda cell: f"{cell.work.rpartition('.')[2]} {cell.name}")
+@pytest.mark.parametrize("cell", kinds(), ids=lambda cell: f"{cell.work_name.rpartition('.')[2]} {cell.name}")
 def test_cells_are_pure(done, cell):
     """Computed here, in another process than before, to the same numbers."""
     import msgspec
@@ -90,19 +90,17 @@ def test_an_edited_cell_is_one_line(done, tmp_path, name):
     point[next(key for key, value in point.items() if isinstance(value, float))] = "nine"
     path.write_text(json.dumps(content))
     with pytest.raises(FormatError, match=f"{path.name}: not a result file of this experiment; delete it to recompute"):
-        reproduction.shown(tmp_path, name, EFFORTS[name], "quick")
+        reproduction.section_of(tmp_path, name, EFFORTS[name], "quick")
 
 
 def test_cells_of_other_code_are_reused_and_named(done, tmp_path):
     folder, _ = done
     names, efforts = ["appendix"], {"appendix": EFFORTS["appendix"]}
-    assert reproduction.reused(folder, names, efforts) is None
     place = reproduction.cells_of(names, efforts)[0].place
     content = json.loads((folder / place).read_bytes())
     (tmp_path / place).parent.mkdir()
     (tmp_path / place).write_text(json.dumps({**content, "code": "of yesterday"}))
-    assert reproduction.reused(tmp_path, names, efforts).startswith("reusing 1 results computed with other code")
-    shown = reproduction.shown(tmp_path, "appendix", EFFORTS["appendix"], "quick")
+    shown = reproduction.section_of(tmp_path, "appendix", EFFORTS["appendix"], "quick")
     assert reproduction.made_with([shown]) == "cells made with code of yesterday"
 
 
@@ -129,7 +127,8 @@ def sections(folder):
 def test_seeds_concern_what_is_named(done, tmp_path, small, capsys):
     folder, _ = done
     shutil.copytree(folder / "cells", tmp_path / "cells")
-    (tmp_path / reproduction.MARK).write_text('{"format": "decpomdp-reproduce/1"}')
+    shown = {name: {"kind": "quick", "seeds": EFFORTS[name]["seeds"]} for name in reproduction.NAMES}
+    (tmp_path / reproduction.MARK).write_text(json.dumps({"format": "decpomdp-reproduce/1", "shown": shown}))
 
     def run(*arguments):
         assert code_of(["reproduce", *arguments, "--out", str(tmp_path)]) == 0, capsys.readouterr().err

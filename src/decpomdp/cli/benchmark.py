@@ -80,13 +80,13 @@ def benchmark(
     with engine.opened(engine_name, scheduler, engine.jobs_here(jobs, scheduler)) as cluster:
         where = cluster or jobs or 1
         try:
-            run_table(out, plan, where, f"{__name__}:run_cell", words.note)
+            run_table(out, plan, where, run_cell, words.note)
         except KeyboardInterrupt:
             words.note(f"finished runs are saved in {out}; run the same command again to continue")
             raise
     for message in new_references(out, plan, update_references):
         words.note(message)
-    lines = list(lines_of(out, plan))
+    lines = lines_of(out, plan)
     for line in lines:
         if line.untaught:
             words.note(f"{line.problem} {line.method}: in {line.untaught} of {line.seeds} runs nothing was learned")
@@ -104,8 +104,18 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def run_cell(settings: Mapping[str, Any]) -> None:
-    """Compute a cell: one run of `decpomdp learn` or `plan` in its folder; an unfinished run is resumed.
+def run_cell(settings: Mapping[str, Any]) -> dict[str, bytes] | None:
+    """Compute a cell: a run in its folder or, on a worker of a cluster, the files of the run."""
+    from decpomdp.experiments.benchmark import in_temporary_folder
+
+    if settings["remote"]:
+        return in_temporary_folder(_run, settings)
+    _run(settings, Path(settings["out"]))
+    return None
+
+
+def _run(settings: Mapping[str, Any], folder: Path) -> None:
+    """One run of `decpomdp learn` or `plan`; an unfinished run is resumed.
 
     The files of a run that was killed before its first checkpoint are removed, and the run starts again.
     """
@@ -113,7 +123,7 @@ def run_cell(settings: Mapping[str, Any]) -> None:
     from decpomdp.core.run import Budget, Inputs
     from decpomdp.io.run_folder import can_resume, empty
 
-    folder, inputs, method = Path(settings["out"]), Inputs(threads=settings["threads"]), settings["method"]
+    inputs, method = Inputs(threads=settings["threads"]), settings["method"]
     command = "plan" if method in PLANNING else "learn"
     options = runs.Options(None, quiet=True, value=True, posterior=False, report=True)
     resuming = can_resume(folder)

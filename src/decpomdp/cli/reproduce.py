@@ -56,12 +56,10 @@ def reproduce(
         with closing(CellDisplay()) as display, engine.opened(engine_name, scheduler, here) as cluster:
             reproduction.open_folder(out)
             with locked(out):
-                if (line := reproduction.reused(out, names, efforts)) is not None:
-                    words.note(line)
                 where = cluster or jobs or default_threads()
                 results = reproduction.reproduce(names, efforts, out, where, display, kind)
                 page = write_reproduced(results, out)
-                for line in reproduction.lost(out, results):
+                for line in (*reproduction.lost(out, results), reproduction.made_with(results)):
                     words.note(line)
     except KeyboardInterrupt:
         words.note(f"finished cells are saved in {out}; run the same command again to continue")

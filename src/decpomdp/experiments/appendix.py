@@ -19,12 +19,15 @@ import msgspec
 from decpomdp.core import Team
 from decpomdp.core.run import Inputs
 from decpomdp.domains.load import load_model
-from decpomdp.evaluation import exact_value, sampled_value
+from decpomdp.evaluation import exact_value
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat, level
-from decpomdp.experiments.judge import OPPOSITE, Effort, Evidence, ResultRows, texts_of
+from decpomdp.experiments.drawing import Panel, Picture, curve, level
+from decpomdp.experiments.experiment import Experiment, TextTable, text_table
+from decpomdp.experiments.judge import Effort, Evidence, Item, texts_of
 from decpomdp.experiments.means import ROUNDING, Mean, compare, size_verdict, verdict
-from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS, PublishedEntry
+from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2, PublishedEntry
+from decpomdp.experiments.rows import ResultRows, Results, flat
+from decpomdp.experiments.table2 import tested_like_paper
 from decpomdp.interaction.afford import BATCH
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.interaction.sbpr.iteration import Learner, Round, Start
@@ -34,14 +37,12 @@ from decpomdp.interaction.sbpr.starts import replays
 from decpomdp.learners import StickBreaking
 
 ROUGH, WELL = 50, 500  # test episodes of a replay: a rough test of many, a better one of the best
-TESTING = 1_000_000  # added to the seed, as in table 2: test episodes have random numbers of their own
 TEXTS = texts_of("appendix")
 FORMS = {"value": "posterior mean", "decided": "likeliest choices"}  # of the iteration's posterior
-SHOWN = {**FORMS, "mean_nodes": "|Z|", "exploration": "exploration"}
-MOVING = {  # columns that should rise or fall, and the words if they do the opposite
-    "value": "Values of the posterior mean fall",
-    "decided": "Values of the likeliest choices fall",
-    "exploration": "The rate rises",
+MOVING = {  # columns: where the last iteration should be against the first; the words if it is on the other side
+    "value": ("above", "Values of the posterior mean fall"),
+    "decided": ("above", "Values of the likeliest choices fall"),
+    "exploration": ("below", "The rate rises"),
 }
 
 
@@ -63,7 +64,7 @@ def cells(effort: Effort) -> list[Cell]:
     given = {key: effort[key] for key in ("iterations", "every")}
     costs = {problem: (0.15 if problem in LARGE else 0.05) * effort["iterations"] + 2 for problem in effort["problems"]}
     return [
-        Cell(f"{__name__}:work", {"problem": problem, "seed": seed, **given}, cost)
+        Cell(work, {"problem": problem, "seed": seed, **given}, cost)
         for seed in range(effort["seeds"])
         for problem, cost in costs.items()
     ]
@@ -83,12 +84,8 @@ def work(settings: Settings) -> list[Iteration]:
         if number in (0, count - 1) or (number + 1) % settings["every"] == 0:
             known |= {form: exact_value(model, team).value for form, team in _teams(learner, state).items()}
         found.append(Iteration(iteration=number + 1, **known))
-    errors = {
-        f"{form}_error": sampled_value(
-            model, team, TEST_EPISODES, TEST_STEPS, settings["seed"] + TESTING, threads=1
-        ).standard_error
-        for form, team in _teams(learner, state).items()
-    }
+    tests = {form: tested_like_paper(model, team, settings["seed"]) for form, team in _teams(learner, state).items()}
+    errors = {f"{form}_error": test.standard_error for form, test in tests.items()}
     found[-1] = msgspec.structs.replace(found[-1], **errors)
     return found
 
@@ -124,7 +121,7 @@ class Ending(NamedTuple):
     values: dict[str, Mean]  # by form, with intervals for the published value
     compared: dict[str, str]  # whether it agrees with them, or ours are higher or lower
     size: Mean
-    size_beside: str
+    size_compared: str
 
 
 def endings(rows: ResultRows) -> list[Ending]:
@@ -151,26 +148,15 @@ def constant_sizes(rows: ResultRows) -> str:
 
 def tables(rows: ResultRows) -> list[TextTable]:
     """First and last iteration, and the last compared with the published value and size."""
-    first = ("problem", "iterations", *(f"{name}: {end}" for name in SHOWN.values() for end in ("first", "last")))
-    values = (column for name in FORMS.values() for column in (name, f"{name}, compared with the paper's"))
-    compared = ("problem", "paper: value, |Z|", *values, "|Z|: least .. most", "|Z|, compared with the paper's")
-    courses = tuple(_course(some) for some in rows.groups("problem").values())
-    lasts = tuple(_last(end) for end in endings(rows))
+    columns, lines = TEXTS.columns, []
+    for problem, some in rows.groups("problem").items():
+        first, last = some.ends("iteration")
+        lines.append({"name": PROBLEMS[problem], "first": first, "last": last})
+    lasts = (end._asdict() for end in endings(rows))
     return [
-        TextTable("First and last iteration", first, courses, constant_sizes(rows)),
-        TextTable("The last iteration compared table 2 of the paper", compared, lasts, TEXTS.words["last"]),
+        text_table("First and last iteration", columns["course"], lines, constant_sizes(rows)),
+        text_table("The last iteration compared table 2 of the paper", columns["last"], lasts, TEXTS.words["last"]),
     ]
-
-
-def _course(some: ResultRows) -> tuple[str, ...]:
-    means = (f"{end[key]}" for key in SHOWN for end in some.ends("iteration"))
-    return PROBLEMS[some[0]["problem"]], f"{max(some.column('iteration')):.0f}", *means
-
-
-def _last(end: Ending) -> tuple[str, ...]:
-    values = (words for form in FORMS for words in (f"{end.values[form]}", end.compared[form]))
-    sizes = f"{end.size.value:.2f}: {end.size.least:g} .. {end.size.most:g}"
-    return end.name, f"{end.entry.value:g}, {end.entry.nodes:g}", *values, sizes, end.size_beside
 
 
 def pictures(rows: ResultRows) -> list[Picture]:
@@ -194,29 +180,28 @@ def pictures(rows: ResultRows) -> list[Picture]:
 
 def _rising(rows: ResultRows) -> Evidence:
     """The posterior mean and the likeliest choices: the lesser verdict counts."""
-    each, sides = [], {key: dict[str, list[str]]() for key in MOVING}
+    items, contrary = [], {words: list[str]() for _, words in MOVING.values()}
     for problem, some in rows.groups("problem").items():
         first, last = some.ends("iteration")
-        each.append({"name": PROBLEMS[problem], "first": first, "last": last})
-        for key in MOVING:
+        holds = dict[str, bool]()
+        for key, (wanted, words) in MOVING.items():
             side = compare(last.column(key), first.column(key)).side
-            sides[key].setdefault(side, []).append(PROBLEMS[problem])
-    wanted = {key: "below" if key == "exploration" else "above" for key in MOVING}
-    counts = [len(sides[key].get(wanted[key], ())) for key in MOVING]
-    wrong = {key: sides[key].get(OPPOSITE[wanted[key]], []) for key in MOVING}
-    contrary = "".join(f" {words} on: {', '.join(wrong[key])}." for key, words in MOVING.items() if wrong[key])
-    right = 0 not in counts and not any(wrong.values())
-    return Evidence(min(counts) == len(each), right, each, counts=counts, problems=len(each), contrary=contrary)
+            holds |= {key: side == wanted, f"{key} opposite": side not in (wanted, "level")}
+            contrary[words] += [PROBLEMS[problem]] if holds[f"{key} opposite"] else []
+        items.append(Item(holds, name=PROBLEMS[problem], first=first, last=last))
+    words = "".join(f" {words} on: {', '.join(problems)}." for words, problems in contrary.items() if problems)
+    return Evidence(items, contrary=words)
 
 
 def _ending(rows: ResultRows) -> Evidence:
     """The last iteration against table 2, whose numbers the paper associates with the curves."""
     found = endings(rows)
-    values, sizes = Counter(end.compared["value"] for end in found), Counter(end.size_beside for end in found)
-    each = [end._asdict() for end in found]
-    agree, some = values["agrees"] + sizes["agrees"], TEXTS.limits["some"] * len(found)
-    facts = {"values": values, "sizes": sizes, "problems": len(found), "constant": constant_sizes(rows)}
-    return Evidence(agree == 2 * len(found), values["agrees"] >= some, each, **facts)
+    values, sizes = Counter(end.compared["value"] for end in found), Counter(end.size_compared for end in found)
+    items = [
+        Item({"value": end.compared["value"] == "agrees", "size": end.size_compared == "agrees"}, **end._asdict())
+        for end in found
+    ]
+    return Evidence(items, values=values, sizes=sizes, constant=constant_sizes(rows))
 
 
 EXPERIMENT = Experiment("appendix", cells, rows, tables, {"rising": _rising, "ending": _ending}, pictures)

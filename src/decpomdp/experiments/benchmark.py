@@ -3,7 +3,7 @@
 A cell whose folder holds a finished run is not run again, so the same command continues an interrupted table, and an
 unfinished run is resumed from its checkpoint. benchmark.json holds the plan, the digests of the problems and the
 versions: a table of others is not continued. The value is the exact one that the run computed from the model after
-learning. The work of a cell is given by the command (`cli.benchmark`), which can make the page of a run.
+learning. The work of a cell is given by the command (`cli.benchmark`), which makes the page of the run.
 
 On a cluster, a cell runs in a temporary folder of the worker, and its files are sent back. Workers need the files of
 problems at the same path; a file with other contents is refused.
@@ -13,13 +13,13 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,7 +28,7 @@ from decpomdp.domains.load import ENDINGS, is_file, load, load_model
 from decpomdp.domains.references import is_better, offer
 from decpomdp.domains.registry import is_model
 from decpomdp.experiments import pool
-from decpomdp.experiments.cells import Cell, Computed
+from decpomdp.experiments.cells import Cell, Computed, Settings
 from decpomdp.io.files import one_line_errors, read_bytes, write_bytes
 from decpomdp.io.run_folder import empty, locked, mark
 from decpomdp.io.runs import RUN, TEAM, RunRecord, read_record, source_digest, versions
@@ -70,6 +70,18 @@ class Line:
     untaught: int  # runs that played nothing they could learn from before their limit
 
 
+class FinishedRun(NamedTuple):
+    """A cell that is done."""
+
+    folder: Path
+    record: RunRecord
+    value: float
+
+
+Files = dict[str, bytes]  # of a run, by their names
+Work = Callable[[Settings], Files | None]  # runs a cell in its folder or, on a cluster, gives its files
+
+
 def suite_problems(block: int) -> tuple[str, ...]:
     """The problems of the suite; the seeds of the generated ones are the even numbers of this block."""
     try:
@@ -82,22 +94,21 @@ def suite_problems(block: int) -> tuple[str, ...]:
 
 def new_references(folder: Path, plan: BenchmarkPlan, update: bool) -> Iterator[str]:
     """Report the teams of a table that are better than the best known; with `update`, store them as references."""
+    runs = finished_runs(folder, plan)
     for problem in filter(is_model, plan.problems):
         model = load_model(problem)
-        found = list[tuple[float, str, float, Path]]()
-        for method, seed in product(plan.methods, range(plan.seeds)):
-            place = run_folder(folder, problem, method, seed)
-            record = learned(place)
-            if record is not None and _is_exact(record, model):
-                found.append((value_of(record), method, record.seconds, place))
-        if not found:
+        exact = [
+            (method, run) for method in plan.methods for run in runs[problem, method] if _is_exact(run.record, model)
+        ]
+        if not exact:
             continue
-        value, method, seconds, place = max(found, key=itemgetter(0))
+        method, best = max(exact, key=lambda pair: pair[1].value)
         if update:
-            if offer(model, read_team(place / TEAM), value, method, seconds):
-                yield f"{model.name}: stored {value:.6g} as the best known value"
-        elif is_better(model, value):
-            yield f"{model.name}: {value:.6g} is better than the best known value (--update-references stores it)"
+            team = read_team(best.folder / TEAM)
+            if offer(model, team, best.value, method, best.record.seconds):
+                yield f"{model.name}: stored {best.value:.6g} as the best known value"
+        elif is_better(model, best.value):
+            yield f"{model.name}: {best.value:.6g} is better than the best known value (--update-references stores it)"
 
 
 def _is_exact(record: RunRecord, model: DecPOMDP) -> bool:
@@ -113,18 +124,16 @@ def run_folder(folder: Path, problem: str, method: str, seed: int) -> Path:
     return folder / f"{re.sub('[:,=]', '_', name)}-{method}-{seed}"
 
 
-def cells(folder: Path, plan: BenchmarkPlan, work: str) -> list[Cell]:
+def cells(folder: Path, plan: BenchmarkPlan, work: Work, remote: bool) -> list[Cell]:
     """All cells; seed by seed, so that an unfinished table is about even."""
-    limits = {"time_limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads}
-    problems = {
-        # a path is made absolute, because workers are in other folders
-        name: {"problem": str(Path(name).absolute()) if is_file(name) else name, "digest": digest}
-        for name, (digest, _) in sources_of(plan).items()
-    }
+    shared = {"time_limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads, "remote": remote}
+    digests = {name: digest for name, (digest, _) in sources_of(plan).items()}
     found = []
-    for seed, problem, method in product(range(plan.seeds), plan.problems, plan.methods):
-        out = str(run_folder(folder, problem, method, seed).absolute())
-        found.append(Cell(work, {**problems[problem], "method": method, "seed": seed, "out": out, **limits}))
+    for seed, name, method in product(range(plan.seeds), plan.problems, plan.methods):
+        out = str(run_folder(folder, name, method, seed).absolute())
+        problem = str(Path(name).absolute()) if is_file(name) else name  # workers are in other folders
+        own = {"problem": problem, "digest": digests[name], "method": method, "seed": seed, "out": out}
+        found.append(Cell(work, own | shared))
     return found
 
 
@@ -155,23 +164,19 @@ def open_table(folder: Path, plan: BenchmarkPlan) -> None:
         )
 
 
-def run_table(folder: Path, plan: BenchmarkPlan, jobs: pool.Jobs, work: str, tell: Callable[[str], None]) -> None:
-    """Run every cell that is not finished, here or on a cluster; `work` runs one cell in its folder."""
+def run_table(folder: Path, plan: BenchmarkPlan, jobs: pool.Jobs, work: Work, tell: Callable[[str], None]) -> None:
+    """Run every cell that is not finished, here or on a cluster; `work` runs one cell."""
     open_table(folder, plan)
     with locked(folder):
-        wanted = cells(folder, plan, work)
-        if not isinstance(jobs, int):
-            wanted = [
-                replace(cell, work=f"{__name__}:remote", settings={**cell.settings, "run": work}) for cell in wanted
-            ]
-        pool.run(wanted, jobs, _finished, _save, partial(_report, tell, pool.width_of(jobs)))
+        wanted = cells(folder, plan, work, remote=not isinstance(jobs, int))
+        pool.run(wanted, jobs, _is_finished, _save, partial(_report, tell, pool.width_of(jobs)))
 
 
-def _finished(cell: Cell) -> bool:
-    return learned(Path(cell.settings["out"])) is not None
+def _is_finished(cell: Cell) -> bool:
+    return finished_run(Path(cell.settings["out"])) is not None
 
 
-def _save(cell: Cell, computed: Computed[dict[str, bytes] | None]) -> None:
+def _save(cell: Cell, computed: Computed[Files | None]) -> None:
     """Write the files that a worker sent, run.json last; local runs have written theirs."""
     if computed.result is None:
         return
@@ -184,13 +189,13 @@ def _save(cell: Cell, computed: Computed[dict[str, bytes] | None]) -> None:
             write_bytes(folder / name, computed.result[name])
 
 
-def remote(settings: dict[str, Any]) -> dict[str, bytes]:
-    """On a worker: run a cell in a temporary folder; its files."""
+def in_temporary_folder(run: Callable[[Settings, Path], None], settings: Settings) -> Files:
+    """On a worker: the files of a run."""
     if source_digest(load(settings["problem"])) != settings["digest"]:
         raise InputError(f"{settings['problem']}: expected the same file on the worker, got another one")
     with tempfile.TemporaryDirectory(prefix="decpomdp-") as place:
         out = Path(place) / Path(settings["out"]).name
-        Cell(settings["run"], {}).function({**settings, "out": str(out)})
+        run(settings, out)
         return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
 
 
@@ -200,49 +205,42 @@ def _report(tell: Callable[[str], None], width: int, progress: pool.CellProgress
             tell(f"{progress.kept + progress.todo} runs, {progress.todo} to do, {width} at a time")
         return
     folder = Path(progress.last.settings["out"])
-    record = learned(folder)
-    if record is None or record.value is None:
+    run = finished_run(folder)
+    if run is None:
         raise InputError(f"{folder}: expected a finished run, got none")
-    known = "" if record.best_known is None else f" (best known {record.best_known:.5f})"
-    value = f"{record.value.value:.5f}{known}, nodes {'+'.join(map(str, record.nodes))}"
-    tell(f"{progress.done}/{progress.todo} {folder.name}: {value}, {record.seconds:.0f} s")
+    known = "" if run.record.best_known is None else f" (best known {run.record.best_known:.5f})"
+    value = f"{run.value:.5f}{known}, nodes {'+'.join(map(str, run.record.nodes))}"
+    tell(f"{progress.done}/{progress.todo} {folder.name}: {value}, {run.record.seconds:.0f} s")
 
 
-def learned(folder: Path) -> RunRecord | None:
-    """The record of a finished run; None if there is none. FormatError without a value or nodes."""
-    if not (folder / RUN).is_file():
-        return None
-    record = read_record(folder / RUN)
-    if not record.finished:
+def finished_run(folder: Path) -> FinishedRun | None:
+    """None if the folder has no finished run; FormatError for one without a value or nodes."""
+    record = read_record(folder / RUN) if (folder / RUN).is_file() else None
+    if record is None or not record.finished:
         return None
     if record.value is None or record.value.value is None or not record.nodes:
         words = "expected a run with a finite value and its nodes, got another"
         raise FormatError(str(folder / RUN), None, words)
-    return record
+    return FinishedRun(folder, record, record.value.value)
 
 
-def records_of(folder: Path, plan: BenchmarkPlan, problem: str, method: str) -> list[RunRecord]:
-    """The finished runs of one line, by seed."""
-    found = (learned(run_folder(folder, problem, method, seed)) for seed in range(plan.seeds))
-    return [record for record in found if record is not None]
+def finished_runs(folder: Path, plan: BenchmarkPlan) -> dict[tuple[str, str], list[FinishedRun]]:
+    """The finished runs by problem and method, in the order of seeds."""
+    return {
+        (problem, method): [run for run in map(finished_run, folders) if run is not None]
+        for problem, method in product(plan.problems, plan.methods)
+        for folders in [[run_folder(folder, problem, method, seed) for seed in range(plan.seeds)]]
+    }
 
 
-def lines_of(folder: Path, plan: BenchmarkPlan) -> Iterator[Line]:
+def lines_of(folder: Path, plan: BenchmarkPlan) -> list[Line]:
     """The table, one line per problem and method with at least one finished cell."""
-    for problem, method in product(plan.problems, plan.methods):
-        if records := records_of(folder, plan, problem, method):
-            yield _line(problem, method, records)
+    return [_line(*names, runs) for names, runs in finished_runs(folder, plan).items() if runs]
 
 
-def value_of(record: RunRecord) -> float:
-    """The value of a run that `learned` has checked."""
-    assert record.value is not None and record.value.value is not None  # noqa: S101, PT018
-    return record.value.value
-
-
-def _line(problem: str, method: str, records: Sequence[RunRecord]) -> Line:
-    ordered = sorted(records, key=value_of)
-    values, middle = [value_of(record) for record in ordered], ordered[(len(ordered) - 1) // 2]
+def _line(problem: str, method: str, runs: Sequence[FinishedRun]) -> Line:
+    ordered, records = sorted(runs, key=attrgetter("value")), [run.record for run in runs]
+    values, middle = [run.value for run in ordered], ordered[(len(ordered) - 1) // 2].record
     return Line(
         problem=problem,
         method=method,

@@ -1,16 +1,15 @@
 """Cells of a table: the work of one run, and the file that holds its result.
 
-The work is a function, named by where it lives, of settings that JSON can hold; its return annotation is the type of
-the result. It is pure: the same settings give the same result, except for times. A result is written atomically, under
-a digest of the work, its settings and the version of the package: a finished cell is never computed again, and two
-tables share the cells they have in common. A file that does not hold a result of that type is rejected.
+The work is a function, of a module, of settings that JSON can hold; its return annotation is the type of the result. It
+is pure: the same settings give the same result, except for times. A result is written atomically, under a digest of the
+work, its settings and the version of the package: a finished cell is never computed again, and two tables share the
+cells they have in common. A file that does not hold a result of that type is rejected.
 
 Code changes more often than versions do. A finished cell is reused whatever code computed it, because a full run takes
 an hour, but the file has a digest of that code, and commands and pages say what was reused.
 """
 
 import hashlib
-import importlib
 import json
 import warnings
 from collections import Counter
@@ -37,17 +36,22 @@ NO_EFFECT = ("cli", "report")  # rooms whose code does not change results
 class Cell:
     """The work of one run."""
 
-    work: str  # "package.module:function"
+    work: Callable[[Settings], Any]
     settings: Settings
     cost: float = 1.0  # seconds, about: for the estimate of the time that is left
     alone: bool = False  # its time is its result: no other cell may run at the same time
+
+    @property
+    def work_name(self) -> str:
+        """Where the work is defined."""
+        return f"{self.work.__module__}:{self.work.__qualname__}"
 
     @property
     def digest(self) -> str:
         """Identifies everything that the result depends on, in 24 characters."""
         from decpomdp import __version__
 
-        content = json.dumps([self.work, self.settings, __version__], sort_keys=True, allow_nan=False)
+        content = json.dumps([self.work_name, self.settings, __version__], sort_keys=True, allow_nan=False)
         return hashlib.sha256(content.encode()).hexdigest()[:24]
 
     @property
@@ -60,13 +64,6 @@ class Cell:
         """A short name for messages."""
         known = [self.settings[key] for key in ("problem", "method", "vary") if key in self.settings]
         return " ".join(str(part) for part in (*known, f"seed {self.settings.get('seed', 0)}"))
-
-    @property
-    def function(self) -> Callable[[Settings], Any]:
-        """The work."""
-        module, _, name = self.work.partition(":")
-        found: Callable[[Settings], Any] = getattr(importlib.import_module(module), name)
-        return found
 
 
 class Computed(msgspec.Struct, Generic[Result], frozen=True):
@@ -86,7 +83,7 @@ def compute(cell: Cell) -> Computed[Any]:
     code = code_digest()
     with warnings.catch_warnings(), serial_products():
         warnings.simplefilter("ignore")  # learners' warnings are part of their results
-        return Computed(cell.work, dict(cell.settings), cell.function(cell.settings), __version__, code)
+        return Computed(cell.work_name, dict(cell.settings), cell.work(cell.settings), __version__, code)
 
 
 def finished(folder: Path, cell: Cell) -> bool:
@@ -104,7 +101,7 @@ def save(folder: Path, cell: Cell, computed: Computed[Any]) -> None:
 
 def load(folder: Path, cell: Cell) -> Computed[Any]:
     """The content of the result file of a finished cell."""
-    path, kind = folder / cell.place, get_type_hints(cell.function).get("return", Any)
+    path, kind = folder / cell.place, get_type_hints(cell.work).get("return", Any)
     try:
         found = msgspec.json.decode(read_bytes(path, LIMIT), type=Computed[kind])  # type: ignore[valid-type]
     except (msgspec.DecodeError, RecursionError):

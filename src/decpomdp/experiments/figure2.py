@@ -16,8 +16,8 @@ the lesser verdict counts.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from time import process_time
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -28,21 +28,23 @@ from decpomdp.core.run import Inputs, unlimited
 from decpomdp.domains.traffic import ACTIONS, COLUMN, OBSERVATIONS, ROW, Traffic
 from decpomdp.engines.threads import serial_products
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat, level
+from decpomdp.experiments.drawing import Panel, Picture, curve, level
+from decpomdp.experiments.experiment import Experiment, TextTable
 from decpomdp.experiments.judge import (
     LEAST_SEEDS,
     ClaimVerdict,
+    Compare,
     Effort,
     Evidence,
-    ResultRows,
+    Item,
     Texts,
-    Weigh,
     judged,
     not_judged,
-    on_side,
+    sides,
     texts_of,
 )
 from decpomdp.experiments.means import ROUNDING, above, compare, mean_of
+from decpomdp.experiments.rows import ResultRows, Results, flat
 from decpomdp.interaction.afford import mcem_sizes
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.interaction.mcem.method import McemMethod
@@ -74,22 +76,19 @@ class CurvePoint(msgspec.Struct, frozen=True):
     seconds: float  # of the processor, for learning without the tests
     value: float
     error: float  # standard error of the value
-    nodes: float  # per controller: occupied in the posterior, or the fixed size
-    acting: float  # per controller of the tested team after merging nodes that act alike
-    sample_size: float | None  # smallest effective number of episodes over agents and steps
+    nodes: float = 0.0  # per controller: occupied in the posterior, or the fixed size
+    acting: float = 0.0  # per controller of the tested team after merging nodes that act alike
+    sample_size: float | None = None  # smallest effective number of episodes over agents and steps
 
 
 def cells(effort: Effort) -> list[Cell]:
     """Method x seed, and the policies that need no learning."""
     shared = {key: value for key, value in effort.items() if key != "seeds"}
     cost = 3.3e-5 * effort["iterations"] * effort["episodes"] * effort["side"] ** 2
-    learned = [
-        Cell(f"{__name__}:learning", {"method": method, "seed": seed, **shared}, cost)
-        for seed in range(effort["seeds"])
-        for method in NAMES
-    ]
     fixed = {"side": effort["side"], "tests": 4 * effort["tests"], "seed": 0, "policies": list(POLICIES)}
-    return [*learned, Cell(f"{__name__}:levels", fixed, 3.0)]
+    grid = product(range(effort["seeds"]), NAMES)
+    learned = [Cell(learning, {"method": method, "seed": seed, **shared}, cost) for seed, method in grid]
+    return [*learned, Cell(fixed_policies, fixed, 3.0)]
 
 
 def learning(settings: Settings) -> list[CurvePoint]:
@@ -142,27 +141,21 @@ def _mcem(grid: Traffic, inputs: Inputs, settings: Settings) -> Iterator[Learned
             yield method.team(state.climb.tables), float(chosen.nodes), None
 
 
-def levels(settings: Settings) -> dict[str, tuple[float, float]]:
-    """Value and standard error of the policies that need no learning: the problem's own, and a clock for all lights."""
+def fixed_policies(settings: Settings) -> list[CurvePoint]:
+    """The policies that need no learning, the problem's own and a clock for all lights, as points of iteration 0."""
     grid, seed = Traffic(settings["side"]), settings["seed"]
     player = EpisodePlayer(grid, Inputs(seed))
     horizon = player.horizon(None, SbprTuning().testing_tail, LONGEST)
     after = [[COLUMN] * len(OBSERVATIONS), [ROW] * len(OBSERVATIONS)]  # row, column, row ... for any observation
     clock = Controller.deterministic([ROW, COLUMN], after, len(ACTIONS))
     teams = {**grid.policies(), "clock": Team.of(grid, [clock] * len(grid.agents))}
-    played = {name: player.tested(teams[name], settings["tests"], horizon, seed) for name in settings["policies"]}
-    return {name: (one.value, one.error) for name, one in played.items()}
+    tested = {name: player.tested(teams[name], settings["tests"], horizon, seed) for name in settings["policies"]}
+    return [CurvePoint(name, seed, 0, 0.0, one.value, one.error) for name, one in tested.items()]
 
 
 def rows(results: Results) -> ResultRows:
-    """One row per point; levels have iteration 0."""
-    return flat([(cell, _points(result)) for cell, result in results], side="side")
-
-
-def _points(result: list[CurvePoint] | dict[str, tuple[float, float]]) -> list[CurvePoint]:
-    if isinstance(result, list):
-        return result
-    return [CurvePoint(name, 0, 0, 0.0, value, error, 0.0, 0.0, None) for name, (value, error) in result.items()]
+    """One row per point."""
+    return flat(results, side="side")
 
 
 def learned_rows(rows: ResultRows) -> ResultRows:
@@ -172,18 +165,17 @@ def learned_rows(rows: ResultRows) -> ResultRows:
 
 def tables(rows: ResultRows) -> list[TextTable]:
     """Values along the curves, sizes at the end, and the levels."""
-    methods = [method for method in NAMES if rows.where(method=method)]
     iterations = learned_rows(rows).distinct("iteration")
     shown = dict.fromkeys([*iterations[:: max(1, len(iterations) // 8)], iterations[-1]])
-    lines = [(str(i), *(f"{rows.where(method=m, iteration=i)['value']:.1f}" for m in methods)) for i in shown]
+    lines = [(str(i), *(f"{rows.where(method=m, iteration=i)['value']:.1f}" for m in NAMES)) for i in shown]
     last = rows.where(iteration=iterations[-1])
     for key, words in (("nodes", "nodes at the end"), ("acting", "nodes that act differently"), ("seconds", "s")):
-        lines.append((words, *(f"{last.where(method=method)[key].value:.2f}" for method in methods)))
+        lines.append((words, *(f"{last.where(method=method)[key].value:.2f}" for method in NAMES)))
     fixed = (row for row in rows if row["method"] not in NAMES)
     policies = tuple((str(row["method"]), f"{row['value']:.1f} ± {1.96 * row['error']:.1f}") for row in fixed)
-    side = rows[0]["side"]
+    side = rows.first["side"]
     return [
-        TextTable(f"{side} x {side} lights: test reward", ("iteration", *(NAMES[m] for m in methods)), tuple(lines)),
+        TextTable(f"{side} x {side} lights: test reward", ("iteration", *NAMES.values()), tuple(lines)),
         TextTable("Policies that need no learning", ("policy", "value"), policies),
     ]
 
@@ -195,7 +187,7 @@ def pictures(rows: ResultRows) -> list[Picture]:
     value = [curve(rows.where(method=method), "iteration", "value", name) for method, name in NAMES.items()]
     size = [curve(rows.where(method=method), "iteration", "nodes", name) for method, name in NAMES.items()]
     size[0] = replace(size[0], style="wide")  # the curves of Dec-SBPR may lie on each other
-    caption = TEXTS.words["caption"].format(side=rows[0]["side"])
+    caption = TEXTS.words["caption"].format(side=rows.first["side"])
     panels = (
         Panel("", "iteration", "test reward", (*value, *levels)),
         Panel("", "iteration", "nodes per agent", tuple(size), from_zero=True),
@@ -218,54 +210,46 @@ def _handicap(rows: ResultRows) -> str:
 
 def _order(rows: ResultRows) -> Evidence:
     ends = {method: _at_end(rows, method) for method in NAMES}
-    found = {other: compare(ends["sbpr-heuristic"], ends[other]) for other in ("sbpr-exploration", "mcem")}
+    against = {other: compare(ends["sbpr-heuristic"], ends[other]) for other in ("sbpr-exploration", "mcem")}
+    items = [Item(sides(one.side), name=NAMES[other], against=one) for other, one in against.items()]
     values = "; ".join(f"{NAMES[method]} {mean_of(end):.1f}" for method, end in ends.items())
-    each = [{"name": NAMES[method], "found": one} for method, one in found.items()]
-    sides = [one.side for one in found.values()]
-    return Evidence(*on_side(sides, "above"), each, ends=values, handicap=_handicap(rows))
+    return Evidence(items, ends=values, handicap=_handicap(rows))
 
 
 def _above_level(rows: ResultRows, name: str) -> Evidence:
     """Against a policy that needs no learning; its value has an error of testing, too."""
     learned, value = mean_of(_at_end(rows, "sbpr-heuristic")), rows.where(method=name).tested("value", "error")
-    return Evidence(above(learned, value) == "above", learned=learned, name=name, value=value.value, rows=rows)
+    return Evidence([Item(sides(above(learned, value)))], learned=learned, name=name, value=value.value, rows=rows)
 
 
 def _soon(rows: ResultRows) -> Evidence:
     some, mcem = rows.where(method="sbpr-exploration"), _at_end(rows, "mcem")
-    tested = {i: compare(points.column("value"), mcem) for i, points in some.groups("iteration").items()}
-    behind = [i for i, found in tested.items() if found.side != "above"]
-    passed = [i for i in tested if not behind or i > behind[-1]]  # for good
-    facts: dict[str, Any] = {
-        "when": f"from iteration {passed[0]} on" if passed else "never for good",
-        "first": ", ".join(str(i) for i in list(tested)[:4]),
-        "end": list(tested)[-1],
-        "handicap": _handicap(rows),
-    }
-    return Evidence(bool(passed) and passed[0] <= FEW, bool(passed), mcem=mean_of(mcem), **facts)
+    tested = {i: compare(points.column("value"), mcem).side for i, points in some.groups("iteration").items()}
+    behind = max((i for i, side in tested.items() if side != "above"), default=0)
+    ahead = next((i for i in tested if i > behind), None)  # for good
+    holds = {"in a few": ahead is not None and ahead <= FEW, "for good": ahead is not None}
+    when = "never for good" if ahead is None else f"from iteration {ahead} on"
+    first, end = ", ".join(str(i) for i in list(tested)[:4]), max(tested)
+    return Evidence([Item(holds)], mcem=mean_of(mcem), when=when, first=first, end=end, handicap=_handicap(rows))
 
 
 def _sizes(rows: ResultRows) -> Evidence:
     some = rows.where(method="sbpr-exploration")
     sizes = [mean.value for mean in some.means("nodes", "iteration").values()]
     end, preset = some.ends("iteration")[1]["nodes"].value, rows.where(method="mcem")["nodes"].value
-    smaller, moved = end < preset - ROUNDING, max(sizes) - min(sizes) > ROUNDING
-    facts: dict[str, Any] = {
-        "end": end,
-        "preset": preset,
-        "first": sizes[0],
-        "inferred": TEXTS.words["moved" if moved else "unmoved"],
-    }
-    return Evidence(smaller and end < sizes[0] - ROUNDING, smaller and moved, **facts)
+    moved = max(sizes) - min(sizes) > ROUNDING
+    holds = {"smaller": end < preset - ROUNDING, "shrunk": end < sizes[0] - ROUNDING, "moved": moved}
+    inferred = TEXTS.words["moved" if moved else "unmoved"]
+    return Evidence([Item(holds)], end=end, preset=preset, first=sizes[0], inferred=inferred)
 
 
-def judged_without_tuned_seed(texts: Texts, weigh: Mapping[str, Weigh], rows: ResultRows) -> list[ClaimVerdict]:
+def judged_without_tuned_seed(texts: Texts, comparisons: Mapping[str, Compare], rows: ResultRows) -> list[ClaimVerdict]:
     """The lesser of the verdicts with and without the seed of the settings."""
     others = ResultRows(row for row in rows if row["method"] in POLICIES or row["seed"] != TUNED)
     seeds, left = (len(learned_rows(some).distinct("seed")) for some in (rows, others))
-    found = judged(texts, weigh, rows, least_seeds=0)
-    again = judged(texts, weigh, others, least_seeds=0) if left >= LEAST_SEEDS else [None] * len(found)
-    lesser = [_lesser(one, two, left) for one, two in zip(found, again, strict=True)]
+    verdicts = judged(texts, comparisons, rows, least_seeds=0)
+    again = judged(texts, comparisons, others, least_seeds=0) if left >= LEAST_SEEDS else [None] * len(verdicts)
+    lesser = [_lesser(one, two, left) for one, two in zip(verdicts, again, strict=True)]
     return lesser if seeds >= LEAST_SEEDS else [not_judged(verdict, seeds) for verdict in lesser]
 
 
@@ -278,5 +262,5 @@ def _lesser(one: ClaimVerdict, two: ClaimVerdict | None, left: int) -> ClaimVerd
     return replace(one, seen=seen, numbers=numbers + words["lesser"].format(one=one.seen, two=two.seen))
 
 
-EVIDENCE: dict[str, Weigh] = {"order": _order, "above_level": _above_level, "soon": _soon, "sizes": _sizes}
-EXPERIMENT = Experiment("figure2", cells, rows, tables, EVIDENCE, pictures, judged_without_tuned_seed)
+COMPARISONS: dict[str, Compare] = {"order": _order, "above_level": _above_level, "soon": _soon, "sizes": _sizes}
+EXPERIMENT = Experiment("figure2", cells, rows, tables, COMPARISONS, pictures, judged_without_tuned_seed)

@@ -1,46 +1,53 @@
-"""The judge: claims of the paper are rows of `texts/NAME.toml`, and one rule decides "yes", "partly" or "no".
+"""The judge: claims of the paper are rows of `texts/NAME.toml`, and one rule for all decides "yes", "partly" or "no".
 
-    claim (says, rule, numbers, evidence, on) --rows--> Evidence (yes, partly, facts) --judged--> ClaimVerdict
+    claim (says, rule, on) --rule.compare(rows, *on)--> Evidence (items, facts) --judged--> ClaimVerdict
 
-The evidence of a claim is a small function of the rows and of `on` (methods, sizes): whether they meet what the rule
-asks for "yes" and for "partly", and the facts that the claim's texts name in braces. A fact may be a set of rows:
-{ours[value]} is its mean, {ours[value].most:.2f} its largest value, {ours[0][limit]} an entry of its first row. With
-fewer than three seeds nothing is judged.
+The evidence of a claim is a small function of the rows and of `on` (methods, sizes). It gives items (problems, sizes,
+curves), each with words that hold for it or not, such as "above". What a rule asks for "yes" and for "partly" is a
+condition on the number of items: "all above", "some above, no below", "2 near", "half closer", alternatives separated
+by "or"; items without the word are only shown. Texts name facts in braces. With fewer than three seeds nothing is
+judged.
 """
 
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from operator import itemgetter
-from typing import Any, Literal, SupportsIndex, overload
+from typing import Any, Literal
 
 import msgspec
 
-from decpomdp.experiments.means import Comparison, Mean, compare, mean_of
+from decpomdp.experiments.rows import ResultRows
 
 LEAST_SEEDS = 3  # with which seeds can be compared
 NOT_JUDGED = "not judged"
-OPPOSITE = {"above": "below", "below": "above"}
 Kind = Literal["quick", "full"]
-Facts = Mapping[str, Any]
 Effort = Mapping[str, Any]  # how much is run: `seeds`, and sizes of the experiment's own
 
 
-class Claim(msgspec.Struct, frozen=True):
-    """A statement of the paper, and how it is judged."""
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A statement of the paper."""
 
     says: str
-    rule: str  # conditions for "yes" and "partly", and how vague words are read; facts and limits in braces
-    evidence: str  # name of the function that weighs it
-    numbers: str  # the evidence in words; {each}: the items, joined
-    each: str = ""  # one item: a problem, a size
-    between: str = ";"  # after each item but the last
-    on: tuple[str, ...] = ()  # further arguments of the function
+    rule: str
+    on: tuple[str, ...] = ()  # further arguments of the rule's comparison
 
 
-class Texts(msgspec.Struct, frozen=True):
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How claims are judged."""
+
+    compare: str  # name of the function that gives the evidence
+    yes: str  # condition
+    text: str  # both conditions in words, and how vague words are read
+    numbers: str  # the evidence in words; {each}: the items, joined; {counts[WORD]}: items for which it holds
+    partly: str = ""  # condition; without one there is no "partly"
+    each: str = ""  # one item
+    between: str = "; "  # items
+
+
+class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The texts of an experiment, and how much is run."""
 
     title: str
@@ -49,7 +56,9 @@ class Texts(msgspec.Struct, frozen=True):
     quick: dict[str, Any] = {}  # its differences from the full one
     limits: dict[str, int | float] = {}  # numbers that decide; named in braces by rules
     words: dict[str, str] = {}  # captions, notes, parts of rules
+    columns: dict[str, dict[str, str]] = {}  # of tables: heading -> text of an entry
     claims: tuple[Claim, ...] = ()
+    rules: dict[str, Rule] = {}
 
     def effort(self, kind: Kind) -> dict[str, Any]:
         """The quick or the full one."""
@@ -58,89 +67,56 @@ class Texts(msgspec.Struct, frozen=True):
 
 @cache
 def texts_of(name: str) -> Texts:
-    """The content of texts/NAME.toml; lines are joined, parts of rules put in."""
+    """The content of texts/NAME.toml; lines are joined."""
     content = resources.files(__package__).joinpath(f"texts/{name}.toml").read_text(encoding="utf-8")
-    found = msgspec.convert(_joined(tomllib.loads(content)), Texts)
-    parts = {f"{{{key}}}": text for key, text in found.words.items()}
-    claims = []
-    for claim in found.claims:
-        rule, numbers = claim.rule, claim.numbers
-        for key, text in parts.items():
-            rule, numbers = rule.replace(key, text), numbers.replace(key, text)
-        claims.append(msgspec.structs.replace(claim, rule=rule, numbers=numbers))
-    return msgspec.structs.replace(found, claims=tuple(claims))
+    return msgspec.convert(_joined(tomllib.loads(content)), Texts)
 
 
 def _joined(value: Any) -> Any:
-    """All texts on one line."""
+    """Every text on one line."""
     if isinstance(value, dict):
         return {key: _joined(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_joined(each) for each in value]
-    return " ".join(value.split()) if isinstance(value, str) else value
+    return " ".join(value.split()) if isinstance(value, str) and "\n" in value else value
 
 
-class ResultRows(list[Mapping[str, Any]]):
-    """One mapping per point, all with the same keys."""
+class Item:
+    """One problem, size or curve of the evidence."""
 
-    @overload
-    def __getitem__(self, key: SupportsIndex) -> Mapping[str, Any]: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[Mapping[str, Any]]: ...
-    @overload
-    def __getitem__(self, key: str) -> Mean: ...
-    def __getitem__(self, key: Any) -> Any:
-        """A row or, by the name of a column, the mean of it with its interval."""
-        return mean_of(self.column(key)) if isinstance(key, str) else super().__getitem__(key)
-
-    def where(self, **wanted: Any) -> "ResultRows":
-        """The rows with these values."""
-        return ResultRows(row for row in self if all(row[key] == value for key, value in wanted.items()))
-
-    def distinct(self, key: str) -> list[Any]:
-        """The different values of a column, in the order in which they come."""
-        return list(dict.fromkeys(row[key] for row in self))
-
-    def column(self, key: str) -> list[float]:
-        """A column of numbers, without missing ones."""
-        return [float(row[key]) for row in self if row[key] is not None]
-
-    def ends(self, key: str) -> tuple["ResultRows", "ResultRows"]:
-        """The rows with the least and with the greatest value of a column."""
-        values = self.distinct(key)
-        return self.where(**{key: min(values)}), self.where(**{key: max(values)})
-
-    def groups(self, *keys: str) -> dict[Any, "ResultRows"]:
-        """The rows of every value of a column, or of every tuple of values of several, as they come."""
-        found: dict[Any, ResultRows] = {}
-        for row in self:
-            found.setdefault(itemgetter(*keys)(row), ResultRows()).append(row)
-        return found
-
-    def means(self, key: str, *by: str) -> dict[Any, Mean]:
-        """The mean of a column in every group."""
-        return {group: some[key] for group, some in self.groups(*by).items()}
-
-    def tested(self, key: str, error: str) -> Mean:
-        """The mean with an interval for a published value, a mean of test episodes with this error, if recorded."""
-        return mean_of(self.column(key), self[error].value if self.column(error) else 0.0)
-
-    def by_seed(self, key: str) -> dict[int, float]:
-        """The mean of a column for every seed."""
-        return {seed: mean.value for seed, mean in self.means(key, "seed").items()}
-
-    def against(self, other: "ResultRows", key: str = "value") -> Comparison:
-        """This method against another that learned from the same episodes, seed by seed."""
-        ours, theirs = self.by_seed(key), other.by_seed(key)
-        both = [seed for seed in ours if seed in theirs]
-        return compare([ours[seed] for seed in both], [theirs[seed] for seed in both], same_data=True)
+    def __init__(self, holds: Mapping[str, bool], **facts: Any) -> None:
+        self.holds, self.facts = holds, facts
 
 
 class Evidence:
-    """The evidence in the rows for or against a claim, with the facts that its texts name in braces."""
+    """The evidence in the rows for or against a claim, with facts that its texts name."""
 
-    def __init__(self, yes: bool, partly: bool = False, each: Sequence[Facts] = (), **facts: Any) -> None:
-        self.yes, self.partly, self.each, self.facts = yes, partly, each, facts
+    def __init__(self, items: Sequence[Item], **facts: Any) -> None:
+        self.items, self.facts = items, facts
+
+    def meets(self, condition: str) -> bool:
+        """Whether enough items hold the words of a condition."""
+        alternatives = filter(None, condition.split(" or "))
+        return any(all(map(self._holds, each.split(", "))) for each in alternatives)
+
+    def _holds(self, part: str) -> bool:
+        amount, _, word = part.partition(" ")
+        held = [item.holds[word] for item in self.items if word in item.holds]
+        if not held:
+            raise KeyError(word)
+        count = sum(held)
+        enough = {"all": count == len(held), "half": 2 * count >= len(held), "some": count > 0, "no": count == 0}
+        return enough[amount] if amount in enough else count >= int(amount)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The number of items for which each word holds."""
+        return Counter(word for item in self.items for word, holds in item.holds.items() if holds)
+
+
+def sides(side: str) -> dict[str, bool]:
+    """The words of a comparison."""
+    return {word: side == word for word in ("above", "level", "below")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,24 +134,25 @@ class ClaimVerdict:
         return f"{self.numbers} Rule: {self.rule}"
 
 
-Weigh = Callable[..., Evidence | None]  # of rows and a claim's `on`; None: rows are missing
-Judge = Callable[[Texts, Mapping[str, Weigh], ResultRows], list[ClaimVerdict]]
+Compare = Callable[..., Evidence | None]  # of rows and a claim's `on`; None: rows are missing
+Judge = Callable[[Texts, Mapping[str, Compare], ResultRows], list[ClaimVerdict]]
 
 
 def judged(
-    texts: Texts, weigh: Mapping[str, Weigh], rows: ResultRows, least_seeds: int = LEAST_SEEDS
+    texts: Texts, comparisons: Mapping[str, Compare], rows: ResultRows, least_seeds: int = LEAST_SEEDS
 ) -> list[ClaimVerdict]:
     """The verdict on every claim for which the rows hold evidence."""
     verdicts = []
     for claim in texts.claims:
-        evidence = weigh[claim.evidence](rows, *claim.on)
+        rule = texts.rules[claim.rule]
+        evidence = comparisons[rule.compare](rows, *claim.on)
         if evidence is not None:
-            seen = "yes" if evidence.yes else "partly" if evidence.partly else "no"
-            each = f"{claim.between} ".join(claim.each.format(**facts) for facts in evidence.each)
-            facts = {**texts.limits, "each": each, **evidence.facts}
-            verdicts.append(
-                ClaimVerdict(claim.says, seen, claim.numbers.format(**facts).rstrip(), claim.rule.format(**facts))
-            )
+            seen = "yes" if evidence.meets(rule.yes) else "partly" if evidence.meets(rule.partly) else "no"
+            each = rule.between.join(rule.each.format(**item.facts) for item in evidence.items)
+            known = {"each": each, "items": len(evidence.items), "counts": evidence.counts}
+            facts = {**texts.limits, **known, **evidence.facts}
+            numbers, text = (words.format(**facts).rstrip() for words in (rule.numbers, rule.text))
+            verdicts.append(ClaimVerdict(claim.says, seen, numbers, text))
     seeds = len(rows.distinct("seed"))
     return verdicts if seeds >= least_seeds else [not_judged(each, seeds) for each in verdicts]
 
@@ -184,12 +161,3 @@ def not_judged(verdict: ClaimVerdict, seeds: int) -> ClaimVerdict:
     """Too few seeds to compare."""
     few = f"Not judged: that takes at least three seeds, here {seeds}. "
     return replace(verdict, seen=NOT_JUDGED, numbers=few + verdict.numbers)
-
-
-def on_side(sides: Sequence[str], wanted: str) -> tuple[bool, bool]:
-    """Whether all comparisons are on the wanted side; and whether some are, and none is on the opposite side.
-
-    >>> on_side(["above", "above"], "above"), on_side(["above", "level"], "above"), on_side(["below", "above"], "above")
-    ((True, True), (False, True), (False, False))
-    """
-    return set(sides) == {wanted}, wanted in sides and OPPOSITE[wanted] not in sides

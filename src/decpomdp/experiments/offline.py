@@ -25,7 +25,6 @@ from decpomdp.planners.pbvi.method import AlphaPolicy, PbviFit
 from decpomdp.planners.pbvi.semi_random import semi_random
 from decpomdp.rollouts import simulate
 
-WORK = f"{__name__}:work"
 RISE = 1e-3  # of the bound: where the paper stops
 ROUNDING = 1e-8  # of the bound: a smaller fall is none
 BELIEFS = 500  # of PBVI: enough for its bounds to meet on the problems used here

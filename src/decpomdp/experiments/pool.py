@@ -26,7 +26,7 @@ from decpomdp.experiments.cells import Cell, Computed, compute
 
 ATTEMPTS = 2  # processes that may die at one cell
 TICK = 1.0  # seconds between reports while no cell ends
-FEW = 3  # cells that an estimate needs, after the first of every worker
+FEW = 3  # cells that an estimate needs, after the first of every worker, which loads or compiles code
 
 Jobs = int | Cluster  # processes on this machine, or a cluster
 
@@ -57,29 +57,22 @@ def run(
     wanted = list({cell.digest: cell for cell in cells}.values())
     todo = sorted((cell for cell in wanted if not finished(cell)), key=lambda cell: cell.alone)
     width = max(1, min(width_of(jobs), sum(not cell.alone for cell in todo)))
-    rest, counted = sum(_cost(cell, width) for cell in todo), 0.0  # costs: of cells to do, of those that count
-    began, ended, warm = monotonic(), 0, 0.0  # warm: seconds when the first cells of all workers were finished
+    began, ended = monotonic(), 0
+    costs = {cell.digest: cell.cost * (width if cell.alone else 1) for cell in todo}
+    whole = sum(costs.values())
 
     def report(last: Cell | None = None) -> None:
-        seconds = monotonic() - began
-        left = rest * (seconds - warm) / counted if ended >= width + FEW and counted > 0 else None
+        seconds, rest = monotonic() - began, sum(costs.values())
+        left = seconds * rest / (whole - rest) if ended >= width + FEW else None
         tell(CellProgress(ended, len(todo), len(wanted) - len(todo), seconds, left, last))
 
     report()
     with closing(computed_cells(todo, jobs, report)) as results:
         for cell, computed in results:
             save(cell, computed)
-            ended, rest = ended + 1, max(0.0, rest - _cost(cell, width))
-            if ended <= width:  # the first cell of every worker loads or compiles code, and does not count
-                warm = monotonic() - began
-            else:
-                counted += _cost(cell, width)
+            ended += 1
+            del costs[cell.digest]
             report(cell)
-
-
-def _cost(cell: Cell, width: int) -> float:
-    """Seconds of all workers together."""
-    return cell.cost * width if cell.alone else cell.cost
 
 
 def width_of(jobs: Jobs) -> int:

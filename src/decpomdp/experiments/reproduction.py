@@ -22,8 +22,9 @@ import msgspec
 from decpomdp.core import InputError
 from decpomdp.experiments import cells as store
 from decpomdp.experiments import pool
-from decpomdp.experiments.cells import Cell, code_digest, codes_of
-from decpomdp.experiments.experiment import Experiment, Picture, TextTable, draw, pyplot
+from decpomdp.experiments.cells import Cell, codes_of
+from decpomdp.experiments.drawing import Picture, draw, pyplot
+from decpomdp.experiments.experiment import Experiment, TextTable
 from decpomdp.experiments.judge import ClaimVerdict, Effort, Kind, texts_of
 from decpomdp.io.files import from_json, one_line_errors, read_bytes, write_bytes
 from decpomdp.io.run_folder import mark
@@ -91,16 +92,11 @@ def cells_of(names: Sequence[str], efforts: Efforts) -> list[Cell]:
     return [cell for name in names for cell in experiment_named(name).cells(efforts[name])]
 
 
-def open_folder(folder: Path) -> None:
-    """Make the folder, or continue in a folder of an earlier run."""
+def open_folder(folder: Path) -> dict[str, ShownEffort]:
+    """Make the folder, or continue in one of an earlier run; how the experiments in it were last shown."""
     if not (folder / MARK).exists():
         mark(folder, MARK, _packed(Marker()), "a new, empty or unfinished folder of `decpomdp reproduce`")
-    read_mark(folder)
-
-
-def read_mark(folder: Path) -> Marker:
-    """The content of the mark; FormatError if it is none."""
-    return from_json(read_bytes(folder / MARK, LIMIT), Marker, str(folder / MARK), FORMAT)
+    return from_json(read_bytes(folder / MARK, LIMIT), Marker, str(folder / MARK), FORMAT).shown
 
 
 def _packed(marker: Marker) -> bytes:
@@ -110,40 +106,32 @@ def _packed(marker: Marker) -> bytes:
 def reproduce(
     names: Sequence[str], efforts: Efforts, folder: Path, jobs: pool.Jobs, tell: pool.Tell, kind: Kind = "full"
 ) -> list[Section]:
-    """Compute the missing cells of these experiments, write data and figures; all finished ones, the others as before.
+    """Compute the missing cells of these experiments and show them, with the others of the folder as before.
 
-    `kind` is the kind of these efforts, and of those experiments that have no record of how they were last shown.
+    `kind` is the kind of these efforts.
     """
     pyplot()  # a missing matplotlib is better noticed before the work
-    open_folder(folder)
+    shown = open_folder(folder)
     pool.run(cells_of(names, efforts), jobs, partial(store.finished, folder), partial(store.save, folder), tell)
-    records = read_mark(folder).shown
-    found = []
-    for name in NAMES:
-        if name in names:
-            effort, its_kind = efforts[name], kind
-        else:
-            record = records.get(name)
-            its_kind = record.kind if record else kind
-            effort = efforts_of(its_kind, record.seeds if record else None)[name]
-        found.append(shown(folder, name, effort, its_kind))
-    finished = [each for each in found if each is not None]
-    now = {each.experiment.name: ShownEffort(each.kind, each.seeds) for each in finished}
-    write_bytes(folder / MARK, _packed(Marker(shown={**records, **now})))
-    return finished
+    shown |= {name: ShownEffort(kind, efforts[name]["seeds"]) for name in names}
+    write_bytes(folder / MARK, _packed(Marker(shown=shown)))
+    others = {name: efforts_of(each.kind, each.seeds)[name] for name, each in shown.items() if name not in names}
+    every = {**others, **efforts}
+    sections = (section_of(folder, name, every[name], shown[name].kind) for name in NAMES if name in shown)
+    return [section for section in sections if section is not None]
 
 
-def lost(folder: Path, shown: Sequence[Section]) -> list[str]:
-    """One line for every experiment that was once shown and is not among these."""
-    there = {each.experiment.name for each in shown}
+def lost(folder: Path, sections: Sequence[Section]) -> list[str]:
+    """One line for every experiment that was shown before and is not among these."""
+    there = {each.experiment.name for each in sections}
     return [
-        f"{name} is left out of the page: cells of its {record.kind} run ({record.seeds} seeds) are missing"
-        for name, record in read_mark(folder).shown.items()
+        f"{name} is left out of the page: cells of its {shown.kind} run ({shown.seeds} seeds) are missing"
+        for name, shown in open_folder(folder).items()
         if name not in there
     ]
 
 
-def shown(folder: Path, name: str, effort: Effort, kind: Kind) -> Section | None:
+def section_of(folder: Path, name: str, effort: Effort, kind: Kind) -> Section | None:
     """Write an experiment's data and figures; None while cells are missing."""
     experiment = experiment_named(name)
     loaded = store.load_all(folder, experiment.cells(effort))
@@ -162,19 +150,9 @@ def shown(folder: Path, name: str, effort: Effort, kind: Kind) -> Section | None
     return Section(experiment, kind, effort["seeds"], len(loaded), tables, pictures, verdicts, codes)
 
 
-def reused(folder: Path, names: Sequence[str], efforts: Efforts) -> str | None:
-    """One line if finished cells of other code are about to be reused; None if there are none."""
-    cells = {cell.digest: cell for cell in cells_of(names, efforts) if store.finished(folder, cell)}
-    codes = codes_of(store.load(folder, cell) for cell in cells.values())
-    others = sum(count for code, count in codes.items() if code != code_digest())
-    return f"reusing {others} results computed with other code; delete them to recompute" if others else None
-
-
-def made_with(shown: Sequence[Section]) -> str:
+def made_with(sections: Sequence[Section]) -> str:
     """One line: with which code the cells of a page were computed."""
-    codes: Counter[str] = Counter()
-    for each in shown:
-        codes.update(each.codes)
+    codes = sum((Counter(each.codes) for each in sections), Counter[str]())
     if len(codes) < 2:
         return f"cells made with code {next(iter(codes))}" if codes else "no cells"
     return "cells made with different code: " + ", ".join(f"{n} with {code}" for code, n in codes.most_common())

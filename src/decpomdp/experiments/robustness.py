@@ -9,13 +9,23 @@ from itertools import product
 import numpy as np
 
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat
-from decpomdp.experiments.judge import Effort, Evidence, ResultRows, texts_of
+from decpomdp.experiments.drawing import Panel, Picture, curve
+from decpomdp.experiments.experiment import Experiment, TextTable
+from decpomdp.experiments.judge import Effort, Evidence, Item, texts_of
 from decpomdp.experiments.means import Mean
-from decpomdp.experiments.offline import WORK
+from decpomdp.experiments.offline import work
 from decpomdp.experiments.published import FOLLOW, PROBLEMS, C, D
+from decpomdp.experiments.rows import ResultRows, Results, flat
 
 READINGS = ("scale", "rate")
+HELD = {
+    "episodes": "episodes K",
+    "steps": "steps of an episode",
+    "follow": "probability of following PBVI",
+    "truncation": "nodes to begin with (truncation)",
+    "limit": "sweeps at most",
+    "tolerance": "tolerance of the bound",
+}
 UP = {"value": "value", "inferred": "nodes per agent"}
 TEXTS = texts_of("robustness")
 SLIGHT, FACTOR = TEXTS.limits["slight"], TEXTS.limits["factor"]
@@ -28,7 +38,7 @@ def cells(effort: Effort) -> list[Cell]:
     shared |= {"follow": FOLLOW, "method": "sbpr", "preset": "default", "evidence": None, "stop": "ours"}
     grid = product(range(effort["seeds"]), effort["problems"], READINGS, effort["c"], effort["d"])
     varied = (dict(zip(("seed", "problem", "reading", "c", "d"), point, strict=True)) for point in grid)
-    return [Cell(WORK, shared | each, 0.012 * effort["sweeps"]) for each in varied]
+    return [Cell(work, shared | each, 0.012 * effort["sweeps"]) for each in varied]
 
 
 def rows(results: Results) -> ResultRows:
@@ -49,23 +59,18 @@ def tables(rows: ResultRows) -> list[TextTable]:
 
 def _held(rows: ResultRows) -> TextTable:
     """The settings that all fits share, and how they ended."""
-    names = {
-        "episodes": "episodes K",
-        "steps": "steps of an episode",
-        "follow": "probability of following PBVI",
-        "truncation": "nodes to begin with (truncation)",
-        "limit": "sweeps at most",
-        "tolerance": "tolerance of the bound",
-    }
-    lines = [(words, ", ".join(f"{value:g}" for value in rows.distinct(key))) for key, words in names.items()]
-    ended = len(rows.where(stopped="sweeps"))
-    lines.append(("fits that ended at the limit of sweeps", f"{ended} of {len(rows)}"))
+    settings = {key: ", ".join(f"{value:g}" for value in rows.distinct(key)) for key in HELD}
+    ended = f"{len(rows.where(stopped='sweeps'))} of {len(rows)}"
+    lines = [
+        *((words, settings[key]) for key, words in HELD.items()),
+        ("fits that ended at the limit of sweeps", ended),
+    ]
     return TextTable("Settings of all fits", ("setting", "value"), tuple(lines))
 
 
 def _entry(some: ResultRows) -> str:
     value, size = some["value"], some["inferred"]
-    mark = " (paper's c, d)" if (some[0]["c"], some[0]["d"]) == (C, D) else ""
+    mark = " (paper's c, d)" if (some.first["c"], some.first["d"]) == (C, D) else ""
     return f"{value.value:.2f} (sd {value.spread:.2f}), {size.value:.1f}{mark}"
 
 
@@ -81,7 +86,7 @@ def pictures(rows: ResultRows) -> list[Picture]:
 
 def _panel(some: ResultRows, reading: str, key: str) -> Panel:
     curves = tuple(curve(some.where(reading=reading, c=c), "d", key, f"c = {c:g}") for c in some.distinct("c"))
-    title = f"{PROBLEMS[some[0]['problem']]}, d is a {reading}"
+    title = f"{PROBLEMS[some.first['problem']]}, d is a {reading}"
     return Panel(title, "d", UP[key], curves, across_logarithmic=True, span=_span(some, key), side_by_side=True)
 
 
@@ -95,26 +100,32 @@ def _span(some: ResultRows, key: str) -> tuple[float, float]:
 
 def _robust(rows: ResultRows, reading: str) -> Evidence:
     """Over the grid, values move no more than over the seeds."""
-    each = []
-    for problem, some in rows.where(reading=reading).groups("problem").items():
-        means = some.means("value", "c", "d")
-        far = _farthest(means)
-        rest = {point: mean for point, mean in means.items() if point != far}
-        facts = {"span": _range(means), "noise": _noise(means), "moved": _moved(means), "far": far}
-        facts |= {
-            "span_without": _range(rest),
-            "without": _moved(rest),
-            "sizes": _range(some.means("inferred", "c", "d")),
-        }
-        each.append({"name": PROBLEMS[problem], "some": some, "factor": FACTOR, **facts})
-    moved, without = ({facts[key] for facts in each} for key in ("moved", "without"))
-    worst = next(word for word in ("no", "partly", "yes") if word in without)
-    return Evidence(moved == {"yes"}, "no" not in moved, each, worst=worst)
+    items = [_on_problem(some) for some in rows.where(reading=reading).groups("problem").values()]
+    without = {item.facts["without"] for item in items}
+    return Evidence(items, worst=next(word for word in ("no", "partly", "yes") if word in without))
+
+
+def _on_problem(some: ResultRows) -> Item:
+    """How far the means of the grid lie apart, with and without the point that moves them most."""
+    means = some.means("value", "c", "d")
+    without = {point: {other: mean for other, mean in means.items() if other != point} for point in means}
+    far = min(without, key=lambda point: _width(without[point]))
+    moved = _moved(means)
+    facts = {"span": _range(means), "noise": _noise(means), "moved": moved, "far": far, "factor": FACTOR}
+    facts |= {"span_without": _range(without[far]), "without": _moved(without[far])}
+    sizes = _range(some.means("inferred", "c", "d"))
+    holds = {"still": moved == "yes", "moved": moved == "no"}
+    return Item(holds, name=PROBLEMS[some.first["problem"]], some=some, sizes=sizes, **facts)
 
 
 def _range(means: Points) -> tuple[float, float]:
     values = [mean.value for mean in means.values()]
     return min(values), max(values)
+
+
+def _width(means: Points) -> float:
+    low, high = _range(means)
+    return high - low
 
 
 def _noise(means: Points) -> float:
@@ -124,19 +135,8 @@ def _noise(means: Points) -> float:
 
 def _moved(means: Points) -> str:
     """Whether the grid moves the mean no more than seeds differ, or slightly."""
-    low, high = _range(means)
-    slight = high - low <= SLIGHT * max(abs(low), abs(high))
-    return "yes" if high - low <= _noise(means) else "partly" if slight else "no"
-
-
-def _farthest(means: Points) -> tuple[float, float]:
-    """The point without which the means lie closest together."""
-
-    def left(point: tuple[float, float]) -> float:
-        low, high = _range({other: mean for other, mean in means.items() if other != point})
-        return high - low
-
-    return min(means, key=left)
+    slight = _width(means) <= SLIGHT * max(map(abs, _range(means)))
+    return "yes" if _width(means) <= _noise(means) else "partly" if slight else "no"
 
 
 EXPERIMENT = Experiment("robustness", cells, rows, tables, {"robust": _robust}, pictures)

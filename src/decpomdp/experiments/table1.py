@@ -8,7 +8,6 @@ its table: of its worst case and, where there is a reward at the end only, of it
 are least, but it depends on two measurements: the exponent over all sizes counts as well, and either alone is half.
 """
 
-import math
 from collections.abc import Callable
 from functools import partial
 from time import process_time
@@ -20,10 +19,12 @@ import numpy as np
 from decpomdp.core import Agent, DecPOMDP, Episodes, Team
 from decpomdp.core.agent import numbered
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, flat
-from decpomdp.experiments.judge import Effort, Evidence, ResultRows, judged, texts_of
+from decpomdp.experiments.drawing import Curve, Panel, Picture
+from decpomdp.experiments.experiment import Experiment, TextTable, text_table
+from decpomdp.experiments.judge import Effort, Evidence, Item, judged, texts_of
 from decpomdp.experiments.means import exponent
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
+from decpomdp.experiments.rows import ResultRows, Results, flat
 from decpomdp.filtering.filter import cumulated, filtered
 from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import StickBreaking, behaviour
@@ -64,7 +65,7 @@ def cells(effort: Effort) -> list[Cell]:
                 held = {**effort["base"], "S": None, vary.partition(" ")[0]: size, "terminal": vary == "T terminal"}
                 settings = {"vary": vary, "size": size, "repeats": effort["repeats"], "seed": seed, **held}
                 cost = held["K"] * held["N"] * held["T"] * held["Z"] ** 2 / 7.2e7  # of the base: about 35 ms
-                found.append(Cell(f"{__name__}:work", settings, 0.3 + 0.1 * effort["repeats"] * cost, alone=True))
+                found.append(Cell(work, settings, 0.3 + 0.1 * effort["repeats"] * cost, alone=True))
     return found
 
 
@@ -186,15 +187,14 @@ def tables(rows: ResultRows) -> list[TextTable]:
     orders = tuple((f"{symbol} ({part})", best, worst) for part, (symbol, best, worst) in COMPLEXITY.items())
     lines = []
     for vary, some in rows.groups("vary").items():
-        parts = [f"{slope(rows, vary, part):.2f} ({order_of(part, vary):g})" for part in COMPLEXITY]
-        times, sizes = (some.column(key) for key in ("whole_seconds", "size"))
-        spans = f"{min(sizes):.0f} .. {max(sizes):.0f}", f"{1e3 * min(times):.1f} .. {1e3 * max(times):.1f}"
-        lines.append((NAMES[vary], *spans, f"{ORDERS[vary]:g}", f"{slope(rows, vary, 'whole'):.2f}", *parts))
-    parts_too = (f"{part} (paper)" for part in COMPLEXITY)
-    header = ("varied", "from .. to", "ms an iteration", "paper: exponent, at most", "ours", *parts_too)
+        parts = {part: f"{slope(rows, vary, part):.2f} ({order_of(part, vary):g})" for part in COMPLEXITY}
+        whole = {"order": ORDERS[vary], "slope": slope(rows, vary, "whole")}
+        times = [1e3 * seconds for seconds in some.column("whole_seconds")]
+        spans = {"sizes": some["size"], "least": min(times), "most": max(times)}
+        lines.append({"name": NAMES[vary], **spans, **whole, **parts})
     return [
         TextTable("The paper's orders", ("part", "best case", "worst case"), orders),
-        TextTable("Exponents", header, tuple(lines), TEXTS.words["parts"]),
+        text_table("Exponents", TEXTS.columns["exponents"], lines, TEXTS.words["parts"]),
     ]
 
 
@@ -214,53 +214,34 @@ def _panel(rows: ResultRows, vary: str) -> Panel:
     return Panel(NAMES[vary], vary.partition(" ")[0], "ms", tuple(curves), logarithmic=True)
 
 
-def _growth(rows: ResultRows, varied: tuple[str, ...], part: str) -> list[dict[str, Any]]:
-    """The exponents for each varied quantity that was measured."""
-    return [
-        {
-            "vary": vary,
-            "name": NAMES[vary],
-            "slope": slope(rows, vary, part),
-            "local": local,
-            "words": ", ".join(f"{each:.2f}" for each in local),
-        }
-        for vary in varied
-        if rows.where(vary=vary)
-        for local in [local_slopes(rows, vary, part)]
-    ]
-
-
-def _grows(rows: ResultRows, part: str, *varied: str) -> Evidence | None:
-    """Whether time grows with the paper's order."""
-    found = _growth(rows, varied, part)
-    if not found:
+def _growth(rows: ResultRows, part: str, *varied: str) -> Evidence | None:
+    """The exponents of a part for each varied quantity that was measured, against the paper's orders."""
+    items = [_exponents(rows, vary, part) for vary in varied if rows.where(vary=vary)]
+    if not items:
         return None
-    orders = [order_of(part, each["vary"]) for each in found]
-    pairs = list(zip(found, orders, strict=True))
-    near = all(abs(each["slope"] - order) <= NEAR for each, order in pairs)
-    late = all(abs(each["local"][-1] - order) <= NEAR for each, order in pairs)
     remark = ""
-    if all(max(each["local"]) < order - NEAR for each, order in pairs):
+    if all(item.holds["slower"] for item in items):
         remark = TEXTS.words["slower"]
-    elif part == "weigh" and all(each["slope"] > order + NEAR for each, order in pairs):
+    elif part == "weigh" and all(item.holds["steeper"] for item in items):
         remark = TEXTS.words["with_length"]
-    words = " and ".join(f"{order:g}" for order in dict.fromkeys(orders))
-    return Evidence(near and late, near or late, found, orders=words, remark=f" {remark}".rstrip())
+    orders = " and ".join(dict.fromkeys(f"{order_of(part, vary):g}" for vary in varied))
+    return Evidence(items, orders=orders, remark=f" {remark}".rstrip())
 
 
-def _bounded(low: float, rows: ResultRows, *varied: str) -> Evidence | None:
-    """Whether exponents stay between two bounds, at every size."""
-    found = _growth(rows, varied, "whole")
-    local = [one for each in found for one in each["local"]]
-    return Evidence(all(low - NEAR <= one <= SQUARE + NEAR for one in local), each=found, remark="") if found else None
+def _exponents(rows: ResultRows, vary: str, part: str) -> Item:
+    """Over all sizes and from each size to the next."""
+    over_all, local, order = slope(rows, vary, part), local_slopes(rows, vary, part), order_of(part, vary)
+    holds = {
+        "near": abs(over_all - order) <= NEAR,
+        "near at the largest": abs(local[-1] - order) <= NEAR,
+        "slower": max(local) < order - NEAR,
+        "steeper": over_all > order + NEAR,
+        "at least linear": min(local) >= 1.0 - NEAR,
+        "at most square": max(local) <= SQUARE + NEAR,
+    }
+    return Item(holds, name=NAMES[vary], slope=over_all, words=", ".join(f"{each:.2f}" for each in local))
 
 
 EXPERIMENT = Experiment(
-    "complexity",
-    cells,
-    rows,
-    tables,
-    {"grows": _grows, "at_most_square": partial(_bounded, -math.inf), "linear_to_square": partial(_bounded, 1.0)},
-    pictures,
-    partial(judged, least_seeds=1),
+    "complexity", cells, rows, tables, {"growth": _growth}, pictures, partial(judged, least_seeds=1)
 )

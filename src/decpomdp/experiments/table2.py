@@ -7,25 +7,25 @@ before. Everything else is limited by counts, so that it can be repeated exactly
 large problems, by processor time too. Processor time on one thread does not depend on what else the machine does.
 """
 
-from collections.abc import Callable
+import math
 from dataclasses import replace
 from functools import cache
 from itertools import product
 from time import process_time
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from decpomdp.api import BY_PROBLEM, RunSetup, execute
-from decpomdp.core import DecPOMDP, Fit
+from decpomdp.core import DecPOMDP, Fit, Team
 from decpomdp.core.run import Budget, Inputs, warm_up
 from decpomdp.domains.load import load_model
-from decpomdp.evaluation import exact_value, sampled_value
+from decpomdp.evaluation import SampledValue, exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Experiment, Results, TextTable, flat
-from decpomdp.experiments.judge import Effort, Evidence, ResultRows, Weigh, on_side, texts_of
-from decpomdp.experiments.means import ROUNDED, Comparison, Mean, above, compare, mean_of, size_verdict, verdict
+from decpomdp.experiments.experiment import Experiment, TextTable, text_table
+from decpomdp.experiments.judge import Effort, Evidence, Item, sides, texts_of
+from decpomdp.experiments.means import ROUNDED, Mean, above, compare, mean_of, size_verdict, verdict
 from decpomdp.experiments.published import (
     DISCOUNT,
     LARGE,
@@ -36,14 +36,16 @@ from decpomdp.experiments.published import (
     TEST_STEPS,
     PublishedEntry,
 )
+from decpomdp.experiments.rows import ResultRows, Results, flat
 from decpomdp.learners import BayesFit
 
 LEARNERS = {"sbpr-iterations": "sbpr", "sbpr-time": "sbpr", "mcem-time": "mcem"}  # two columns of one method
 PLANNERS = ("periem", "fb-hsvi")
 BUDGET = ("processor_seconds", "steps", "iterations")  # limits that are not settings of the method
 ENDLESS = 1_000_000  # failures in a row: the processor time ends the run first
-LIMITS = texts_of("table2").limits
-TESTING = 1_000_000  # added to the seed: test episodes have random numbers of their own
+TEXTS = texts_of("table2")
+LIMITS = TEXTS.limits
+TESTING = 1_000_000  # added to the seed for test episodes
 
 
 class Table2Result(msgspec.Struct, frozen=True):
@@ -65,7 +67,7 @@ def cells(effort: Effort) -> list[Cell]:
         if seed == 0 or method not in PLANNERS:
             settings = {"problem": problem, "method": LEARNERS.get(method, method), "seed": seed}
             limits, cost = _limits(effort, problem, method)
-            found.append(Cell(f"{__name__}:work", {**settings, "limits": limits}, cost))
+            found.append(Cell(work, {**settings, "limits": limits}, cost))
     return found
 
 
@@ -95,7 +97,7 @@ def work(settings: Settings) -> Table2Result:
     began = process_time()
     fit = _fit(model, settings["method"], settings["seed"], settings["limits"])
     seconds = process_time() - began
-    sampled = sampled_value(model, fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + TESTING, threads=1)
+    sampled = tested_like_paper(model, fit.team, settings["seed"])
     posterior = fit.posterior if isinstance(fit, BayesFit) else None
     return Table2Result(
         value=exact_value(model, fit.team).value,
@@ -106,6 +108,11 @@ def work(settings: Settings) -> Table2Result:
         stopped=fit.stopped,
         seconds=seconds,
     )
+
+
+def tested_like_paper(model: DecPOMDP, team: Team, seed: int) -> SampledValue:
+    """Value and standard error of test episodes, which have random numbers of their own."""
+    return sampled_value(model, team, TEST_EPISODES, TEST_STEPS, seed + TESTING, threads=1)
 
 
 def _fit(model: DecPOMDP, method: str, seed: int, limits: dict[str, Any]) -> Fit:
@@ -125,157 +132,93 @@ def _warm_up(method: str) -> None:
 
 def rows(results: Results) -> ResultRows:
     """One row per run; a method with limits on its time has a row of its own in the table."""
-    names = {("sbpr", False): "sbpr-iterations", ("sbpr", True): "sbpr-time", ("mcem", True): "mcem-time"}
-    found = flat(results, "problem", "method", "seed")
-    timed = ("processor_seconds" in cell.settings["limits"] for cell, _ in results)
-    pairs = zip(found, timed, strict=True)
-    return ResultRows({**row, "method": names.get((row["method"], fixed), row["method"])} for row, fixed in pairs)
+    pairs = zip(flat(results, "problem", "method", "seed"), results, strict=True)
+    return ResultRows({**row, "method": _column(cell.settings)} for row, (cell, _) in pairs)
+
+
+def _column(settings: Settings) -> str:
+    """The row of the table to which a run belongs."""
+    timed = "processor_seconds" in settings["limits"]
+    columns = {"sbpr": ("sbpr-iterations", "sbpr-time"), "mcem": ("mcem", "mcem-time")}
+    return columns[settings["method"]][timed] if settings["method"] in columns else str(settings["method"])
 
 
 def tables(rows: ResultRows) -> list[TextTable]:
     """One table per problem: the paper's numbers next to ours."""
-    ours = ("ours, exact", "worst .. best", "100 episodes", "|Z|", "s")
-    header = (
-        "method",
-        "paper: value, |Z|, s",
-        *ours,
-        "value, compared with the paper's",
-        "|Z|, compared with the paper's",
-    )
     found = []
     for problem, some in rows.groups("problem").items():
-        methods = [method for method in METHODS if some.where(method=method)]
-        lines = tuple(_line(some.where(method=method), TABLE2.get((problem, method))) for method in methods)
-        found.append(TextTable(PROBLEMS[problem], header, lines))
+        methods = some.groups("method")
+        lines = [_line(methods[name], TABLE2.get((problem, name))) for name in METHODS if name in methods]
+        found.append(text_table(PROBLEMS[problem], TEXTS.columns["methods"], lines))
     return found
 
 
-def _line(some: ResultRows, entry: PublishedEntry | None) -> tuple[str, ...]:
-    method, value = some[0]["method"], some["value"]
-    nodes, inferred = some["nodes"], some["inferred"] if some.column("inferred") else None
-    size = f"{nodes.value:.1f}" + (f" ({inferred.value:.1f})" if inferred else "")
-    paper, compared = "-", ("-", "-")
+def _line(some: ResultRows, entry: PublishedEntry | None) -> dict[str, Any]:
+    method, value = some.first["method"], some["value"]
+    inferred = some["inferred"] if some.column("inferred") else None
+    facts = dict.fromkeys(("paper", "value_compared", "size_compared"), "-")
     if entry:
-        paper = f"{entry.value:g}, {entry.size or f'{entry.nodes:g}'}, {entry.seconds:g}"
         # a planner's published value is no mean of test episodes: only its digits leave room
         mean = replace(value, half=max(value.half, ROUNDED)) if method in PLANNERS else _tested(some)
         kind = "not inferred" if method in PLANNERS else "preset"  # such sizes say nothing of the method
-        compared = verdict(entry.value, mean), size_verdict(entry.nodes, inferred) if inferred else kind
-    span, seconds = f"{value.least:.2f} .. {value.most:.2f}", f"{some['seconds'].value:.1f}"
-    return METHODS[method], paper, f"{value}", span, f"{some['sampled']}", size, seconds, *compared
+        facts = {
+            "paper": f"{entry.value:g}, {entry.size or f'{entry.nodes:g}'}, {entry.seconds:g}",
+            "value_compared": verdict(entry.value, mean),
+            "size_compared": size_verdict(entry.nodes, inferred) if inferred else kind,
+        }
+    size = f"{some['nodes'].value:.1f}" + (f" ({inferred.value:.1f})" if inferred else "")
+    return {"method": METHODS[method], "rows": some, "size": size, **facts}
 
 
 def _tested(some: ResultRows) -> Mean:
     return some.tested("value", "sampled_error")
 
 
-class OnProblem(NamedTuple):
-    """One problem of a claim: the methods that it names, in its order."""
-
-    problem: str
-    methods: tuple[ResultRows, ...]
-    best: float  # value of FB-HSVI, here or in the paper
-
-    @property
-    def name(self) -> str:
-        """For people."""
-        return PROBLEMS[self.problem]
-
-    @property
-    def found(self) -> Comparison:
-        """The first method against the second; a planner has one seed for all."""
-        return compare(self.methods[0].column("value"), self.methods[1].column("value"))
-
-    @property
-    def loss(self) -> float:
-        """The share of the best value that the low end of our interval loses."""
-        return max(self.best - self.methods[0]["value"].low, 0.0) / abs(self.best)
-
-    @property
-    def misses(self) -> tuple[float, float, float]:
-        """What our mean, the low end of our interval and the mean of the second method miss of the best value."""
-        ours, other = (some["value"] for some in self.methods[:2])
-        return self.best - ours.value, self.best - ours.low, self.best - other.value
-
-    @property
-    def against_periem(self) -> str:
-        """Our value against the published one of PeriEM, in words; empty without one."""
-        entry = TABLE2.get((self.problem, "periem"))
-        side = above(_tested(self.methods[0]), mean_of([entry.value])) if entry else ""
-        return f"; published {entry.value:.2f}: {side}" if entry else ""
-
-
-def _runs(rows: ResultRows, *methods: str) -> list[OnProblem] | None:
-    """One for every problem; None unless all these methods were run on all of them."""
-    found = []
+def _compared(rows: ResultRows, *methods: str) -> Evidence | None:
+    """The first method on every problem, against the second; None unless all were run on all problems."""
+    items, own = [], []
     for problem, some in rows.groups("problem").items():
+        runs = [some.where(method=method) for method in methods]
+        if not all(runs):
+            return None
         planned, published = some.where(method="fb-hsvi"), TABLE2[problem, "fb-hsvi"].value
         best = max(published, planned["value"].value) if planned else published
-        found.append(OnProblem(problem, tuple(some.where(method=method) for method in methods), best))
-    return found if all(all(run.methods) for run in found) else None
+        items.append(_on_problem(problem, runs[0], runs[1] if len(runs) > 1 else runs[0], best))
+        paper, other = (TABLE2.get((problem, method)) for method in (methods[0], methods[-1]))
+        own += [PROBLEMS[problem]] if paper and other and paper.value < other.value else []
+    words = TEXTS.words["own"].format(problems=" and ".join(own))
+    return Evidence(items, own=f" {words}" if own else "")
 
 
-def _evidence(runs: list[OnProblem], yes: bool, partly: bool, **facts: Any) -> Evidence:
-    """With an item for each problem."""
-    each = [
-        {"run": run, "ours": ours, "other": run.methods[-1], "paper": TABLE2[run.problem, ours[0]["method"]]}
-        for run in runs
-        for ours in run.methods[:1]
-    ]
-    return Evidence(yes, partly, each, problems=len(runs), **facts)
+def _on_problem(problem: str, ours: ResultRows, other: ResultRows, best: float) -> Item:
+    """Ours against another method and against the best value, that of FB-HSVI, here or in the paper."""
+    value = ours["value"]
+    side = compare(ours.column("value"), other.column("value"))  # a planner has one seed for all
+    entry = TABLE2.get((problem, other.first["method"]))
+    over_entry = above(_tested(ours), mean_of([entry.value])) if entry else ""
+    loss = max(best - value.low, 0.0) / abs(best)
+    misses = [best - number for number in (value.value, value.low, other["value"].value)]
+    beyond = ours["inferred"].value - ours["nodes"].value if ours.column("inferred") else math.inf
+    near = loss <= LIMITS["near"]
+    holds = {
+        **sides(side.side),
+        "above published": over_entry == "above",
+        "near": near,
+        "closer": misses[1] <= LIMITS["closer"] * misses[2],
+        "fitting": near and beyond <= LIMITS["needed"],
+    }
+    facts: dict[str, Any] = {"ours": ours, "other": other, "side": side, "best": best, "loss": loss, "misses": misses}
+    facts["published"] = f"; published {entry.value:.2f}: {over_entry}" if entry else ""
+    return Item(holds, name=PROBLEMS[problem], paper=TABLE2[problem, ours.first["method"]], **facts)
 
 
-def _weighed(weigh: Callable[..., Evidence | None]) -> Weigh:
-    """Evidence of a claim about some methods, where they were all run."""
-
-    def evidence(rows: ResultRows, *methods: str) -> Evidence | None:
-        runs = _runs(rows, *methods)
-        return None if runs is None else weigh(runs, *methods)
-
-    return evidence
-
-
-def _better(runs: list[OnProblem], method: str, _: str) -> Evidence:
-    """Above MCEM: ours and ours, ours and the published one, the published one and the published one."""
-    published = {run.problem: TABLE2[run.problem, "mcem"].value for run in runs}
-    higher = sum(above(_tested(run.methods[0]), mean_of([published[run.problem]])) == "above" for run in runs)
-    own = [run.name for run in runs if TABLE2[run.problem, method].value < published[run.problem]]
-    words = f" The paper's own table has Dec-SBPR below MCEM on {' and '.join(own)}." if own else ""
-    return _evidence(runs, *on_side([run.found.side for run in runs], "above"), higher=higher, own=words)
-
-
-def _lower(runs: list[OnProblem], *_: str) -> Evidence:
-    return _evidence(runs, *on_side([run.found.side for run in runs], "below"))
-
-
-def _near(runs: list[OnProblem], *_: str) -> Evidence:
-    near = sum(run.loss <= LIMITS["near"] for run in runs)
-    return _evidence(runs, near >= LIMITS["some"], near > 0)
-
-
-def _closer(runs: list[OnProblem], *_: str) -> Evidence:
-    much = sum(run.misses[1] <= LIMITS["closer"] * run.misses[2] for run in runs)
-    return _evidence(runs, much == len(runs), 2 * much >= len(runs))
-
-
-def _sometimes(runs: list[OnProblem], *_: str) -> Evidence:
-    return _evidence(
-        runs, "above" in [run.found.side for run in runs], any("above" in run.against_periem for run in runs)
-    )
-
-
-def _needed(runs: list[OnProblem], method: str) -> Evidence | None:
+def _needed(rows: ResultRows, method: str) -> Evidence | None:
     """The nodes occupied in the posterior against those of the smallest controllers that act the same."""
-    if not all(run.methods[0].column("inferred") for run in runs):
+    evidence = _compared(rows, method)
+    if evidence is None or not all(item.facts["ours"].column("inferred") for item in evidence.items):
         return None
-    fitting = [
-        run.name
-        for run in runs
-        if run.methods[0]["inferred"].value - run.methods[0]["nodes"].value <= LIMITS["needed"]
-        and run.loss <= LIMITS["near"]
-    ]
-    return _evidence(runs, len(fitting) == len(runs), bool(fitting), fitting=", ".join(fitting) or "none")
+    fitting = [item.facts["name"] for item in evidence.items if item.holds["fitting"]]
+    return Evidence(evidence.items, fitting=", ".join(fitting) or "none")
 
 
-EVIDENCE = (_better, _lower, _near, _closer, _sometimes, _needed)
-EXPERIMENT = Experiment("table2", cells, rows, tables, {weigh.__name__[1:]: _weighed(weigh) for weigh in EVIDENCE})
+EXPERIMENT = Experiment("table2", cells, rows, tables, {"compared": _compared, "needed": _needed})

@@ -8,7 +8,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from decpomdp.experiments.experiment import Picture, TextTable
+from decpomdp.experiments.drawing import Picture
+from decpomdp.experiments.experiment import TextTable
 from decpomdp.experiments.judge import ClaimVerdict, texts_of
 from decpomdp.experiments.reproduction import Section, made_with
 from decpomdp.io.files import read_bytes, write_bytes
@@ -45,10 +46,10 @@ def page(shown: Sequence[Section], folder: Path) -> str:
     claims = table(COLUMNS, [_claim(claim, name) for name, claim in _ordered_claims(shown)], "claims")
     body = [section("claims", CLAIMS, tag("p", ORDER + texts_of("judge").about, class_="note"), claims)]
     for each in shown:
-        notes = [tag("p", words, class_="note") for words in (each.experiment.about, _seeds_words(each))]
+        notes = [tag("p", words, class_="note") for words in (each.experiment.texts.about, _seeds_words(each))]
         pictures = [_picture(picture, folder) for picture in each.pictures]
         tables = [_table(one) for one in each.tables]
-        body.append(section(each.experiment.name, each.experiment.title, *notes, *pictures, *tables))
+        body.append(section(each.experiment.name, each.experiment.texts.title, *notes, *pictures, *tables))
     return html_file(TITLE, "img-src data:", STYLE, tag("main", top, *body))
 
 
@@ -83,7 +84,7 @@ def markdown(shown: Sequence[Section]) -> str:
         _lines(COLUMNS, claims),
     ]
     for each in shown:
-        parts += [f"## {_plain(each.experiment.title)}", _plain(each.experiment.about), _seeds_words(each)]
+        parts += [f"## {_plain(each.experiment.texts.title)}", _plain(each.experiment.texts.about), _seeds_words(each)]
         for picture in each.pictures:
             caption = _plain(picture.caption)
             parts += [f"![{caption}](figures/{picture.name}.png)", caption]
