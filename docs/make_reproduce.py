@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -19,7 +20,8 @@ BEGIN, END = "<!-- made by docs/make_reproduce.py: begin -->", "<!-- made by doc
 FIGURE = re.compile(r"\]\(figures/(\w+\.png)\)")
 DOCUMENT = re.compile(r"\bdocs/(\w+\.md)\b")
 CELLS = re.compile(r"(?<!\\)\|")
-FORM = re.compile(r"^(.*?)(?: \((as printed|episodes counted|normalised ratios|utility-weighted)\))?$")
+FORMS = ("as printed", "episodes counted", "utility-weighted")
+FORM = re.compile(rf"^(.*?)(?: \(({'|'.join(FORMS)})\))?$")
 VERDICTS = ("yes", "partly", "no", "not judged")
 AS_FILES = ("figure1", "robustness")  # their tables are too long for the page
 
@@ -64,22 +66,32 @@ def shortened(index: str) -> tuple[str, dict[str, str]]:
 
 
 def summary(rows: list[list[str]]) -> str:
-    """How many claims were seen, and the list of them; forms of the same claim share a row."""
+    """How many claims were seen, and the list of them, those that hold first; forms of a claim share a row."""
     counts = {where: Counter(row[1] for row in rows if row[3] == where) for where in dict.fromkeys(r[3] for r in rows)}
     used = [verdict for verdict in VERDICTS if any(counts[where][verdict] for where in counts)]
     total = sum(counts.values(), Counter())
     lines = [f"| claims about | {' | '.join(used)} |", "|---" * (len(used) + 1) + "|"]
     lines += [f"| {where} | {' | '.join(str(counts[where][v]) for v in used)} |" for where in counts]
     lines += [f"| **all** | {' | '.join(f'**{total[v]}**' for v in used)} |"]
-    claims: dict[tuple[str, str], list[str]] = {}
+    claims: dict[tuple[str, str], dict[str | None, str]] = {}
     for claim, verdict, _, where in rows:
         says, form = FORM.match(claim).groups()
-        claims.setdefault((says, where), []).append(f"{form}: **{verdict}**" if form else f"**{verdict}**")
+        claims.setdefault((says, where), {})[form] = verdict
     lines += ["", "| claim of the paper | seen | about |", "|---|---|---|"]
-    lines += [f"| {says} | {', '.join(seen)} | {where} |" for (says, where), seen in claims.items()]
+    for (says, where), seen in sorted(claims.items(), key=lambda item: _strength(item[1].values())):
+        verdicts = (
+            f"{form}: **{seen[form]}**" if form else f"**{seen[form]}**" for form in (*FORMS, None) if form in seen
+        )
+        lines.append(f"| {says} | {', '.join(verdicts)} | {where} |")
     return (
         "\n".join(lines) + "\n\nThe numbers and the rule behind every verdict: [claims.csv](reproduce/claims.csv).\n\n"
     )
+
+
+def _strength(verdicts: Iterable[str]) -> tuple[int, int]:
+    """The weakest verdict on a claim, then the strongest."""
+    places = [VERDICTS.index(verdict) for verdict in verdicts]
+    return max(places), min(places)
 
 
 def table_rows(text: str) -> list[list[str]]:

@@ -65,6 +65,7 @@ def test_a_run_is_put_into_the_page(tmp_path):
     assert "| figure1 | 1 | 1 |" in text
     assert "| **all** | **2** | **1** |" in text
     assert "| A is better. | as printed: **no**, episodes counted: **yes** | figure1 |" in text
+    assert text.index("| Linear. |") < text.index("| A is better. |")  # claims that hold come first
     assert "[sbpr.md](sbpr.md)" in text
     assert "![Values](pictures/reproduce_figure1.png)\n\nValues: by size. More.\n" in text
     assert "| K | 0.94 |" in text

@@ -149,26 +149,34 @@ def same(value: Any) -> Any:
 
 
 def _started(stack: ExitStack, workers: int) -> Any:
-    """Workers on this machine; they inherit the blocked interrupts."""
+    """Workers on this machine."""
     from distributed import LocalCluster
 
+    try:
+        with blocked_interrupts():
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                host=LOCAL,
+                dashboard_address=f"{LOCAL}:0",
+                worker_dashboard_address=f"{LOCAL}:0",
+                silence_logs=logging.CRITICAL,
+            )
+    except Exception as error:
+        raise EngineError(f"engine dask: cannot start workers: {' '.join(str(error).split())}") from None
+    stack.callback(cluster.close, timeout=ANSWER)
+    return cluster
+
+
+@contextmanager
+def blocked_interrupts() -> Iterator[None]:
+    """Processes that are started in this context never receive interrupts from the keyboard."""
     resource_tracker.ensure_running()  # its start would unblock interrupts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        cluster = LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            host=LOCAL,
-            dashboard_address=f"{LOCAL}:0",
-            worker_dashboard_address=f"{LOCAL}:0",
-            silence_logs=logging.CRITICAL,
-        )
-    except Exception as error:
-        raise EngineError(f"engine dask: cannot start workers: {' '.join(str(error).split())}") from None
+        yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    stack.callback(cluster.close, timeout=ANSWER)
-    return cluster
 
 
 def _connected(stack: ExitStack, address: Any, name: str) -> Any:

@@ -11,8 +11,7 @@ the value and the size that the table has for a fixed number of iterations. The 
 widened by the error of the test.
 """
 
-from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -24,8 +23,8 @@ from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.drawing import Panel, Picture, curve, level
 from decpomdp.experiments.experiment import Experiment, TextTable, text_table
 from decpomdp.experiments.judge import Effort, Evidence, Item, texts_of
-from decpomdp.experiments.means import ROUNDING, Mean, compare, size_verdict, verdict
-from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2, PublishedEntry
+from decpomdp.experiments.means import ROUNDING, compare, size_verdict, verdict
+from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2
 from decpomdp.experiments.rows import ResultRows, Results, flat
 from decpomdp.experiments.table2 import tested_like_paper
 from decpomdp.interaction.afford import BATCH
@@ -113,49 +112,45 @@ def rows(results: Results) -> ResultRows:
     return flat(results, "problem", "seed")
 
 
-class Ending(NamedTuple):
-    """The last iteration of a problem compared with its entry in the paper's table 2."""
-
-    name: str
-    entry: PublishedEntry
-    values: dict[str, Mean]  # by form, with intervals for the published value
-    compared: dict[str, str]  # whether it agrees with them, or ours are higher or lower
-    size: Mean
-    size_compared: str
-
-
-def endings(rows: ResultRows) -> list[Ending]:
-    """One for every problem."""
-    found = []
-    for problem, some in rows.groups("problem").items():
-        entry, last = TABLE2[problem, "sbpr-iterations"], some.ends("iteration")[1]
-        values = {form: last.tested(form, f"{form}_error") for form in FORMS}
-        compared = {form: verdict(entry.value, mean) for form, mean in values.items()}
-        size = last["mean_nodes"]
-        found.append(Ending(PROBLEMS[problem], entry, values, compared, size, size_verdict(entry.nodes, size)))
-    return found
+def courses(rows: ResultRows) -> Evidence:
+    """Every problem: the last iteration against the first, and against the paper's table 2."""
+    evidence = Evidence([_course(problem, some) for problem, some in rows.groups("problem").items()])
+    opposite = {words: evidence.names(f"{key} opposite") for key, (_, words) in MOVING.items()}
+    contrary = "".join(f" {words} on: {', '.join(problems)}." for words, problems in opposite.items() if problems)
+    constant = [
+        f"{item.facts['name']} ({item.facts['size'].value:.2f} nodes)"
+        for item in evidence.items
+        if item.holds["constant size"]
+    ]
+    words = TEXTS.words["constant_sizes"].format(problems=", ".join(constant)) if constant else ""
+    return Evidence(evidence.items, contrary=contrary, constant=words)
 
 
-def constant_sizes(rows: ResultRows) -> str:
-    """The problems on which every seed has, at every iteration, the size of its first, in words."""
-    constant = []
-    for problem, some in rows.groups("problem").items():
-        sizes = [its_rows.column("mean_nodes") for its_rows in some.groups("seed").values()]
-        if all(max(each) - min(each) <= ROUNDING for each in sizes):
-            constant.append(f"{PROBLEMS[problem]} ({some.ends('iteration')[1]['mean_nodes'].value:.2f} nodes)")
-    return TEXTS.words["constant_sizes"].format(problems=", ".join(constant)) if constant else ""
+def _course(problem: str, some: ResultRows) -> Item:
+    """One problem; the paper associates its curves with the numbers of the table."""
+    entry, (first, last) = TABLE2[problem, "sbpr-iterations"], some.ends("iteration")
+    values = {form: last.tested(form, f"{form}_error") for form in FORMS}
+    compared = {form: verdict(entry.value, mean) for form, mean in values.items()}
+    size = last["mean_nodes"]
+    size_compared = size_verdict(entry.nodes, size)
+    holds = {f"value {word}": word == compared["value"] for word in ("agrees", "higher", "lower")}
+    holds |= {f"size {word}": word == size_compared for word in ("agrees", "more", "fewer")}
+    for key, (wanted, _) in MOVING.items():
+        side = compare(last.column(key), first.column(key)).side
+        holds |= {key: side == wanted, f"{key} opposite": side not in (wanted, "level")}
+    sizes = [its_rows.column("mean_nodes") for its_rows in some.groups("seed").values()]
+    holds["constant size"] = all(max(each) - min(each) <= ROUNDING for each in sizes)
+    facts: dict[str, Any] = {"first": first, "last": last, "entry": entry, "values": values, "compared": compared}
+    return Item(holds, name=PROBLEMS[problem], size=size, size_compared=size_compared, **facts)
 
 
 def tables(rows: ResultRows) -> list[TextTable]:
     """First and last iteration, and the last compared with the published value and size."""
-    columns, lines = TEXTS.columns, []
-    for problem, some in rows.groups("problem").items():
-        first, last = some.ends("iteration")
-        lines.append({"name": PROBLEMS[problem], "first": first, "last": last})
-    lasts = (end._asdict() for end in endings(rows))
+    evidence, columns = courses(rows), TEXTS.columns
+    lines = [item.facts for item in evidence.items]
     return [
-        text_table("First and last iteration", columns["course"], lines, constant_sizes(rows)),
-        text_table("The last iteration compared table 2 of the paper", columns["last"], lasts, TEXTS.words["last"]),
+        text_table("First and last iteration", columns["course"], lines, evidence.facts["constant"]),
+        text_table("The last iteration compared table 2 of the paper", columns["last"], lines, TEXTS.words["last"]),
     ]
 
 
@@ -178,30 +173,4 @@ def pictures(rows: ResultRows) -> list[Picture]:
     return [Picture("appendix", TEXTS.words["caption"], tuple(panels))]
 
 
-def _rising(rows: ResultRows) -> Evidence:
-    """The posterior mean and the likeliest choices: the lesser verdict counts."""
-    items, contrary = [], {words: list[str]() for _, words in MOVING.values()}
-    for problem, some in rows.groups("problem").items():
-        first, last = some.ends("iteration")
-        holds = dict[str, bool]()
-        for key, (wanted, words) in MOVING.items():
-            side = compare(last.column(key), first.column(key)).side
-            holds |= {key: side == wanted, f"{key} opposite": side not in (wanted, "level")}
-            contrary[words] += [PROBLEMS[problem]] if holds[f"{key} opposite"] else []
-        items.append(Item(holds, name=PROBLEMS[problem], first=first, last=last))
-    words = "".join(f" {words} on: {', '.join(problems)}." for words, problems in contrary.items() if problems)
-    return Evidence(items, contrary=words)
-
-
-def _ending(rows: ResultRows) -> Evidence:
-    """The last iteration against table 2, whose numbers the paper associates with the curves."""
-    found = endings(rows)
-    values, sizes = Counter(end.compared["value"] for end in found), Counter(end.size_compared for end in found)
-    items = [
-        Item({"value": end.compared["value"] == "agrees", "size": end.size_compared == "agrees"}, **end._asdict())
-        for end in found
-    ]
-    return Evidence(items, values=values, sizes=sizes, constant=constant_sizes(rows))
-
-
-EXPERIMENT = Experiment("appendix", cells, rows, tables, {"rising": _rising, "ending": _ending}, pictures)
+EXPERIMENT = Experiment("appendix", cells, rows, tables, {"courses": courses}, pictures)

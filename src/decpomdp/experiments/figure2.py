@@ -91,22 +91,17 @@ def cells(effort: Effort) -> list[Cell]:
     return [*learned, Cell(fixed_policies, fixed, 3.0)]
 
 
-def learning(settings: Settings) -> list[CurvePoint]:
-    """The points of one curve."""
-    return list(points(settings, threads=1))
-
-
 Learned = tuple[Team, float, float | None]  # team, nodes, sample size
 
 
-def points(settings: Settings, threads: int | None = None) -> Iterator[CurvePoint]:
-    """One learner's tests, as they happen."""
+def learning(settings: Settings) -> list[CurvePoint]:
+    """The points of one curve."""
     method, seed = settings["method"], settings["seed"]
-    grid, inputs = Traffic(settings["side"]), Inputs(seed, threads)
+    grid, inputs = Traffic(settings["side"]), Inputs(seed, 1)
     player = EpisodePlayer(grid, inputs)
     learner = _mcem(grid, inputs, settings) if method == "mcem" else _sbpr(grid, player, settings)
     horizon = player.horizon(None, SbprTuning().testing_tail, LONGEST)
-    spent = 0.0
+    points, spent = [], 0.0
     for iteration in range(1, settings["iterations"] + 1):
         begin = process_time()
         team, nodes, size = next(learner)
@@ -115,7 +110,8 @@ def points(settings: Settings, threads: int | None = None) -> Iterator[CurvePoin
             played = [player.tested(one, settings["tests"], horizon, seed) for one in (team, team.decided())]
             best = max(played, key=lambda one: one.value)
             acting = float(np.mean(simplified(best.team).nodes))
-            yield CurvePoint(method, seed, iteration, spent, best.value, best.error, nodes, acting, size)
+            points.append(CurvePoint(method, seed, iteration, spent, best.value, best.error, nodes, acting, size))
+    return points
 
 
 def _sbpr(grid: Traffic, player: EpisodePlayer, settings: Settings) -> Iterator[Learned]:

@@ -113,6 +113,10 @@ class Evidence:
         """The number of items for which each word holds."""
         return Counter(word for item in self.items for word, holds in item.holds.items() if holds)
 
+    def names(self, word: str) -> list[str]:
+        """The names of the items for which a word holds."""
+        return [item.facts["name"] for item in self.items if item.holds[word]]
+
 
 def sides(side: str) -> dict[str, bool]:
     """The words of a comparison."""

@@ -9,7 +9,6 @@ Local workers never receive interrupts from the keyboard, which are handled here
 
 import multiprocessing
 import os
-import signal
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -21,7 +20,7 @@ from time import monotonic
 from typing import Any
 
 from decpomdp.core import InputError
-from decpomdp.engines.cluster import Cluster
+from decpomdp.engines.cluster import Cluster, blocked_interrupts
 from decpomdp.experiments.cells import Cell, Computed, compute
 
 ATTEMPTS = 2  # processes that may die at one cell
@@ -145,7 +144,7 @@ def _executor(jobs: Jobs, most: int) -> Iterator[Submit]:
     pool = ProcessPoolExecutor(max(1, min(jobs, most)), mp_context=context, initializer=_end_with_parent)
 
     def submit(cell: Cell) -> "Future[Computed[Any]]":
-        with _no_interrupts():
+        with blocked_interrupts():
             return pool.submit(compute, cell)
 
     try:
@@ -155,19 +154,6 @@ def _executor(jobs: Jobs, most: int) -> Iterator[Submit]:
         for process in multiprocessing.active_children():
             if process not in before:
                 process.kill()  # a method takes SIGTERM as a request for its best team so far
-
-
-@contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Processes that are started here inherit blocked interrupts."""
-    from multiprocessing import resource_tracker
-
-    resource_tracker.ensure_running()  # its start would unblock interrupts
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_with_parent() -> None:

@@ -217,8 +217,7 @@ def _needed(rows: ResultRows, method: str) -> Evidence | None:
     evidence = _compared(rows, method)
     if evidence is None or not all(item.facts["ours"].column("inferred") for item in evidence.items):
         return None
-    fitting = [item.facts["name"] for item in evidence.items if item.holds["fitting"]]
-    return Evidence(evidence.items, fitting=", ".join(fitting) or "none")
+    return Evidence(evidence.items, fitting=", ".join(evidence.names("fitting")) or "none")
 
 
 EXPERIMENT = Experiment("table2", cells, rows, tables, {"compared": _compared, "needed": _needed})
