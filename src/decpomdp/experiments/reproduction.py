@@ -115,9 +115,11 @@ def reproduce(
     pool.run(cells_of(names, efforts), jobs, partial(store.finished, folder), partial(store.save, folder), tell)
     shown |= {name: ShownEffort(kind, efforts[name]["seeds"]) for name in names}
     write_bytes(folder / MARK, _packed(Marker(shown=shown)))
-    others = {name: efforts_of(each.kind, each.seeds)[name] for name, each in shown.items() if name not in names}
-    every = {**others, **efforts}
-    sections = (section_of(folder, name, every[name], shown[name].kind) for name in NAMES if name in shown)
+    sections = []
+    for name in (name for name in NAMES if name in shown):
+        last = shown[name]
+        effort = efforts[name] if name in names else efforts_of(last.kind, last.seeds)[name]
+        sections.append(section_of(folder, name, effort, last.kind))
     return [section for section in sections if section is not None]
 
 
