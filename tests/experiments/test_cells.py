@@ -106,7 +106,8 @@ def test_a_mistake_names_the_cell(tmp_path):
         run(tmp_path, [Cell(work.failing, {"problem": "broadcast", "seed": 3})])
 
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}  # where `experiments.work` is
+PATHS = (str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", ""))  # where `experiments.work` is
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, PATHS))}
 SCRIPT = """
 import sys
 from functools import partial
