@@ -200,7 +200,22 @@ class Episodes(Value):
     @staticmethod
     def concatenate(parts: "Sequence[Episodes]") -> "Episodes":
         """All episodes of `parts`, in order; agents and discount must agree. Name and facts are those of the first."""
-        return concatenate(parts)
+        if isinstance(parts, Episodes | str) or not isinstance(parts, Iterable):
+            raise InputError(f"episodes: expected a list of Episodes to join, got {checks.kind_of(parts)}")
+        parts = [checks.of_kind(f"episodes[{place}]", part, Episodes) for place, part in enumerate(parts)]
+        if not parts:
+            raise InputError("episodes: expected at least one collection to join, got none")
+        first = parts[0]
+        for part in parts[1:]:
+            if part.agents != first.agents or part.discount != first.discount:
+                raise InputError("episodes: expected collections with the same agents and discount, got different ones")
+        if len(parts) == 1:
+            return first
+        lengths = np.concatenate([part.lengths for part in parts])
+        tables: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in (*PER_ROW, "terminated")
+        }
+        return replace(first, offsets=np.concatenate([[0], np.cumsum(lengths)]), **tables)
 
     def place(self, row: int) -> str:
         """The place of a row for error messages: episode and step."""
@@ -208,24 +223,7 @@ class Episodes(Value):
         return f"episode {k}, step {row - int(self.offsets[k])}"
 
 
-def concatenate(parts: Sequence[Episodes]) -> Episodes:
-    """All episodes of `parts`, in order."""
-    if isinstance(parts, Episodes | str) or not isinstance(parts, Iterable):
-        raise InputError(f"episodes: expected a list of Episodes to join, got {checks.kind_of(parts)}")
-    parts = [checks.of_kind(f"episodes[{place}]", part, Episodes) for place, part in enumerate(parts)]
-    if not parts:
-        raise InputError("episodes: expected at least one collection to join, got none")
-    first = parts[0]
-    for part in parts[1:]:
-        if part.agents != first.agents or part.discount != first.discount:
-            raise InputError("episodes: expected collections with the same agents and discount, got different ones")
-    if len(parts) == 1:
-        return first
-    lengths = np.concatenate([part.lengths for part in parts])
-    tables: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in (*PER_ROW, "terminated")
-    }
-    return replace(first, offsets=np.concatenate([[0], np.cumsum(lengths)]), **tables)
+concatenate = Episodes.concatenate
 
 
 def checked_facts(facts: Mapping[str, str]) -> Mapping[str, str]:
