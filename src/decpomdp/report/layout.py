@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 STARTS, SWEEPS = 8, 8  # beginnings, and sweeps of each, for the order
+BUSY = 1200  # beginnings times wires, at most
 SETTLING = 24  # sweeps for the places
 APART, CLEAR = 14.0, 8.0  # pixels between items of a row; between a label and the wire of another level
 WIDEST_ROW = 8  # nodes
@@ -170,7 +171,7 @@ def _string(layout: GraphLayout, wire: Wire, bends: dict[tuple[int, int], int]) 
 def _order(layout: GraphLayout) -> None:
     """The order of all rows with the fewest crossings met."""
     rng, best, fewest = np.random.default_rng(0), [list(row) for row in layout.rows], math.inf
-    for start in range(STARTS):
+    for start in range(min(STARTS, 1 + BUSY // max(len(layout.wires), 1))):
         if start:
             layout.rows = [[row[p] for p in rng.permutation(len(row))] for row in layout.rows]
         for sweep in range(SWEEPS):
