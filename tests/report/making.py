@@ -1,7 +1,5 @@
 """Runs as commands leave them behind, also with labels that mean harm."""
 
-from dataclasses import replace
-
 import numpy as np
 from msgspec import structs
 
@@ -98,12 +96,3 @@ class Countdown:
         self.left = self.left - 1
         seen = np.stack([self.left % 2, self.left % 2], axis=1)
         return dp.Step(seen, np.ones(len(actions)), self.left == 0)
-
-
-def nasty_model():
-    model = dp.load("dectiger")
-    agents = tuple(
-        dp.Agent(f"{NASTY}{n}", tuple(f"{NASTY}a{a}" for a in range(3)), tuple(f"{NASTY}o{o}" for o in range(2)))
-        for n in range(2)
-    )
-    return replace(model, agents=agents, states=(f"{NASTY}s0", f"{NASTY}s1"), name=NASTY)

@@ -11,7 +11,7 @@ from decpomdp.domains.traffic import Traffic
 from decpomdp.report.animation import animated_svg
 from decpomdp.report.page import write_page
 from decpomdp.report.performance import shown
-from report.making import NASTY, NastyStreets, kept, kept_on, nasty_model, replay_on
+from report.making import NASTY, NastyStreets, kept, kept_on, replay_on
 
 pytestmark = pytest.mark.browser
 
@@ -351,18 +351,7 @@ def test_curves_graphs_and_theme_react(visit, paths):
     assert page.said == []
 
 
-def test_nasty_labels_do_nothing(visit, tmp_path):
-    model = nasty_model()
-    run = kept(tmp_path / "nasty", model, dp.Team.of(model, [controller()] * 2))
-    page = visit(run.folder / "report.html")
-    for _ in range(3):
-        page.locator("[data-go=on]").click()
-    assert page.locator("img").count() == 0
-    assert shown_facts(page, 0)[2].startswith("</script><img")
-    assert page.said == []
-
-
-def test_nasty_streets_do_nothing_either(visit, tmp_path):
+def test_nasty_streets_do_nothing(visit, tmp_path):
     simulator = NastyStreets()
     run = kept_on(tmp_path / "nasty", simulator, dp.Team.uniform(simulator))
     page = visit(run.folder / "report.html", 390)

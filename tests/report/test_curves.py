@@ -99,6 +99,14 @@ def test_nothing_to_draw():
         assert drawn(trace) == ([], None)
 
 
+def test_numbers_too_large_for_a_chart_are_left_out():
+    values = [1e308, -1e308, np.inf, np.nan, 1e300, -1e300, 5e-324, 0.0, 10**400]
+    trace = {"steps": list(range(9)), "value": values, "error": values[::-1], "gap": [1e308] * 9}
+    figures, content = drawn(trace)
+    assert titles(figures) == ["Value"]
+    assert content["charts"][0]["curves"][0]["y"] == [1e300, -1e300, 5e-324, 0.0]
+
+
 def test_long_traces_stay_small():
     rows = 50_000
     rng = np.random.default_rng(1)
@@ -109,7 +117,7 @@ def test_long_traces_stay_small():
 
 
 def test_a_curve_that_never_changes_has_room_around_it():
-    _, content = drawn({"steps": [0, 10, 20], "value": [5.0, 5.0, 5.0], "accepted": [0, 0, 0]})
-    for chart, value in zip(content["charts"], (5.0, 0.0), strict=True):
+    _, content = drawn({"steps": [0, 10, 20], "value": [5.0, 5.0, 5.0], "gap": [0, 1e-320, 0], "accepted": [0, 0, 0]})
+    for chart, value in zip(content["charts"], (5.0, 0.0, 0.0), strict=True):
         low, high = chart["range"]
-        assert low < value < high
+        assert low + 0.4 < value < high - 0.4

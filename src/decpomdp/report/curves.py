@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Trace = Mapping[str, Sequence[object]]
 
 AXES = {"steps": "joint steps", "sweep": "sweeps", "iteration": "iterations", "seconds": "seconds"}
-NARROWEST, WIDEST = 1e-300, 1e300  # of an axis: ticks of others would overflow
+NARROWEST, WIDEST = 1e-300, 1e300  # of an axis: others would overflow
 COMPARED = {**AXES, "seconds": "seconds since the first row"}  # of several runs: the first may have compiled
 TITLES = {
     "value": "Value",
@@ -124,8 +124,9 @@ def _title(key: str) -> str:
 
 
 def column(trace: Trace, key: str) -> Floats:
-    """A column as numbers; other cells become NaN."""
-    return np.array([np.nan if not isinstance(v, int | float) else float(v) for v in trace.get(key, ())])
+    """A column as numbers; other cells, and numbers that are too large for a chart, become NaN."""
+    cells = (cell if isinstance(cell, int | float) and abs(cell) <= WIDEST else np.nan for cell in trace.get(key, ()))
+    return np.fromiter(cells, float)
 
 
 def _common(sources: Sequence[RunTrace], axis: str) -> bool:
@@ -200,7 +201,7 @@ def _range(found: list[TraceCurve]) -> tuple[float, float]:
     """The usual values of all curves, with a margin."""
     values = np.concatenate([_usual(curve.reach) for curve in found])
     low, high = float(values.min()), float(values.max())
-    flat = high - low <= 1e-5 * max(abs(high), abs(low))  # rounding errors are not drawn
+    flat = high - low <= max(1e-5 * max(abs(high), abs(low)), NARROWEST)  # rounding errors are not drawn
     margin = max(abs(high) * 0.1, 0.5) if flat else 0.06 * (high - low)
     return low - margin, high + margin
 
