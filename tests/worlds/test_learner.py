@@ -101,8 +101,13 @@ def test_predicted_rewards_of_held_out_steps_are_those_of_all_state_paths(memory
 def test_the_slope_tells_good_from_bad_predictions():
     rng = np.random.default_rng(1)
     x, weights = rng.normal(size=400), rng.uniform(size=400)
-    slope, error = weighted_slope(x, 2.0 + x + 0.1 * rng.normal(size=400), weights)
+    y = 2.0 + x + 0.1 * rng.normal(size=400)
+    slope, error = weighted_slope(x, y, weights)
     assert slope == pytest.approx(1.0, abs=0.05)
-    assert 0 < error < 0.02
+    design = np.stack([np.ones(400), x], axis=1)  # the sandwich estimator of White (1980), by matrices
+    inverse = np.linalg.inv((design.T * weights) @ design)
+    residual = y - design @ (inverse @ (design.T @ (weights * y)))
+    middle = (design.T * (weights * residual) ** 2) @ design
+    assert error == pytest.approx(np.sqrt((inverse @ middle @ inverse)[1, 1]), rel=1e-9)
     assert abs(weighted_slope(x, rng.normal(size=400), weights)[0]) < 0.2
     assert weighted_slope(np.ones(400), x, weights) == (0.0, 0.0)
