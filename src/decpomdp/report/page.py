@@ -41,7 +41,10 @@ def tiles(record: RunRecord) -> Markup:
     facts.append(("nodes", short, mean or "one controller per agent"))
     facts.append(("time", in_words(record.seconds, ".3g") + " s", f"stopped: {record.stopped}"))
     if record.steps is not None:
-        facts.append(("played", f"{record.steps:,.0f}", "joint steps"))
+        many, steps = record.steps >= 1e6, f"{record.steps:,.0f}"
+        facts.append(
+            ("played", f"{record.steps / 1e6:.2f}M" if many else steps, f"{steps if many else ''} joint steps")
+        )
     if record.sample_size is not None:
         facts.append(("support", f"{record.sample_size:.1f}", "smallest effective sample size"))
     if record.seed is not None:
