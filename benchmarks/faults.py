@@ -300,8 +300,8 @@ FAULTS = [
     ),
     Fault(
         "experiments/cells.py",
-        "if found is None or found.settings != ",
-        "if found is None or None != ",
+        "if stored is None or stored.settings != ",
+        "if stored is None or None != ",
         "wrong check",
         "experiments/test_cells.py",
     ),

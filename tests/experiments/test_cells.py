@@ -13,7 +13,7 @@ import pytest
 
 from decpomdp.core import FormatError, InputError
 from decpomdp.experiments import pool
-from decpomdp.experiments.cells import Cell, code_digest, compute, finished, load, load_all, save
+from decpomdp.experiments.cells import Cell, code_digest, compute, finished, load, save
 from experiments import work
 
 
@@ -38,8 +38,6 @@ def test_a_result_is_saved_and_read_back(tmp_path):
     save(tmp_path, cell, compute(cell))
     assert load(tmp_path, cell).result == work.Doubled(2.0, None)
     assert load(tmp_path, cell).code == code_digest()
-    assert load_all(tmp_path, [cell, doubled(2)]) is None
-    assert [each.result.value for _, each in load_all(tmp_path, [cell])] == [2.0]
 
 
 def test_a_damaged_result_is_one_line(tmp_path):

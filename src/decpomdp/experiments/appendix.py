@@ -166,8 +166,8 @@ def pictures(rows: ResultRows) -> list[Picture]:
         panels.append(
             (
                 Panel(PROBLEMS[problem], "iteration", "value", value),
-                Panel("", "iteration", "nodes per agent", size, from_zero=True),
-                Panel("", "iteration", "exploration rate", rate, from_zero=True),
+                Panel("", "iteration", "nodes per agent", size, span=(0, None)),
+                Panel("", "iteration", "exploration rate", rate, span=(0, None)),
             )
         )
     return [Picture("appendix", TEXTS.words["caption"], tuple(panels))]

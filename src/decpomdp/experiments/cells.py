@@ -13,7 +13,7 @@ import hashlib
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -103,20 +103,13 @@ def load(folder: Path, cell: Cell) -> Computed[Any]:
     """The content of the result file of a finished cell."""
     path, kind = folder / cell.place, get_type_hints(cell.work).get("return", Any)
     try:
-        found = msgspec.json.decode(read_bytes(path, LIMIT), type=Computed[kind])  # type: ignore[valid-type]
+        stored = msgspec.json.decode(read_bytes(path, LIMIT), type=Computed[kind])  # type: ignore[valid-type]
     except (msgspec.DecodeError, RecursionError):
-        found = None
-    if found is None or found.settings != json.loads(json.dumps(cell.settings)):
+        stored = None
+    if stored is None or stored.settings != json.loads(json.dumps(cell.settings)):
         words = "not a result file of this experiment; delete it to recompute"
         raise FormatError(str(path), None, words)
-    return found
-
-
-def load_all(folder: Path, cells: Sequence[Cell]) -> list[tuple[Cell, Computed[Any]]] | None:
-    """All cells with their results; None while one of them is missing."""
-    if not all(finished(folder, cell) for cell in cells):
-        return None
-    return [(cell, load(folder, cell)) for cell in cells]
+    return stored
 
 
 @cache

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +50,8 @@ class Panel:
     across: str
     up: str
     curves: tuple[Curve, ...]
-    logarithmic: bool = False  # both axes
-    across_logarithmic: bool = False  # the x axis alone
-    from_zero: bool = False  # the y axis
-    span: tuple[float, float] | None = None  # of the y axis, for panels that are compared
+    logarithmic: str = ""  # axes: "x" or "xy"
+    span: tuple[float | None, float | None] = (None, None)  # of the y axis; None: as the curves need
     side_by_side: bool = False  # points with the same x are drawn side by side; needs a logarithmic x axis
 
 
@@ -63,7 +61,7 @@ class Picture:
 
     name: str  # of its files
     caption: str
-    panels: tuple[tuple[Panel, ...], ...]  # [row][column]
+    panels: tuple[tuple[Panel, ...], ...]  # [row][column], as many in every row
 
 
 def curve(rows: ResultRows, x: str, y: str, name: str, style: str = "line", best: bool = False) -> Curve:
@@ -80,20 +78,20 @@ def level(name: str, places: Sequence[float], value: float, spread: float | None
     return Curve(name, (min(places), max(places)), (value, value), None if spread is None else (spread, spread), style)
 
 
-def draw(picture: Picture, folder: Path) -> list[Path]:
+def draw(picture: Picture, folder: Path) -> None:
     """Write NAME.png and NAME.svg into `folder`."""
     plt = pyplot()
-    rows, columns = len(picture.panels), max(len(row) for row in picture.panels)
+    rows, columns = len(picture.panels), len(picture.panels[0])
     colours = _colours(picture)
     with plt.rc_context({"font.size": 8, "svg.hashsalt": picture.name, "svg.fonttype": "path"}):
         size = (WIDE * columns, HIGH * rows)
         figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
         try:
-            for place, line in enumerate(picture.panels):
-                for spot in range(columns):
-                    _draw_panel(axes[place][spot], line[spot] if spot < len(line) else None, colours)
-            _legend(figure, picture)
-            return [_save(figure, folder / f"{picture.name}.{kind}") for kind in ("png", "svg")]
+            for place, panel in zip(axes.flat, chain.from_iterable(picture.panels), strict=True):
+                _draw_panel(place, panel, colours)
+            _legend(figure, columns)
+            for kind in ("png", "svg"):
+                _save(figure, folder / f"{picture.name}.{kind}")
         finally:
             plt.close(figure)
 
@@ -105,7 +103,7 @@ def _colours(picture: Picture) -> dict[str, str]:
     return {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
 
 
-def _legend(figure: Any, picture: Picture) -> None:
+def _legend(figure: Any, panels: int) -> None:
     """One for all panels, unless the names have remarks: those belong to their panels."""
     known: dict[str, Any] = {}
     for axes in figure.axes:
@@ -114,7 +112,7 @@ def _legend(figure: Any, picture: Picture) -> None:
         for axes in figure.axes:
             axes.legend(fontsize=6.5, frameon=False)
     else:
-        room = LETTERS * WIDE * max(len(row) for row in picture.panels) / (max(map(len, known)) + MARK)
+        room = LETTERS * WIDE * panels / (max(map(len, known)) + MARK)
         columns = max(1, min(len(known), int(room)))
         figure.legend(known.values(), known, loc="outside lower center", ncols=columns, frameon=False, fontsize=7.5)
 
@@ -129,18 +127,14 @@ def pyplot() -> Any:
     return plt
 
 
-def _save(figure: Any, path: Path) -> Path:
+def _save(figure: Any, path: Path) -> None:
     kind = path.suffix.removeprefix(".")
     metadata: dict[str, str | None] = {"Date": None} if kind == "svg" else {"Software": None}  # no date or version
     with replacing(path) as part:
         figure.savefig(part, format=kind, dpi=DOTS, metadata=metadata)
-    return path
 
 
-def _draw_panel(axes: Any, panel: Panel | None, colours: dict[str, str]) -> None:
-    if panel is None:
-        axes.set_axis_off()
-        return
+def _draw_panel(axes: Any, panel: Panel, colours: dict[str, str]) -> None:
     for curve in _side_by_side(panel.curves) if panel.side_by_side else panel.curves:
         _draw_curve(axes, curve, colours[curve.name.partition(":")[0]])
     axes.set_title(panel.title, fontsize=9)
@@ -148,11 +142,9 @@ def _draw_panel(axes: Any, panel: Panel | None, colours: dict[str, str]) -> None
     axes.set_ylabel(panel.up)
     axes.grid(alpha=0.25, linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
-    if panel.from_zero:
-        axes.set_ylim(bottom=0)
-    if panel.span is not None:
+    if panel.span != (None, None):
         axes.set_ylim(*panel.span)
-    if panel.logarithmic or panel.across_logarithmic:
+    if panel.logarithmic:
         _logarithmic(axes, panel)
 
 
@@ -170,7 +162,7 @@ def _logarithmic(axes: Any, panel: Panel) -> None:
     places = sorted({x for curve in panel.curves for x in curve.x})
     axes.set_xticks(places, [f"{x:g}" for x in places], minor=False)
     axes.set_xticks([], minor=True)
-    if panel.logarithmic:
+    if panel.logarithmic == "xy":
         axes.set_yscale("log")
         low, high = axes.get_ylim()
         wider = max(1.0, (DECADE / (high / low)) ** 0.5)

@@ -142,7 +142,7 @@ def _panel(some: ResultRows, key: str, up: str) -> Panel:
         curves.append(level(NAMES[method], curves[0].x, mean.value, mean.spread, style))
     inferred = ", DP ".join(f"{some.where(method=method)['inferred'].value:.1f}" for method in ("sbpr", "dp"))
     title = f"K = {some.first['episodes']}, PBVI {some.first['follow']:g}; |Z| {inferred}" if key == "value" else ""
-    return Panel(title, "|Z| of EM", up, tuple(curves), logarithmic=key != "value", across_logarithmic=True)
+    return Panel(title, "|Z| of EM", up, tuple(curves), logarithmic="x" if key == "value" else "xy")
 
 
 def compared_fits(rows: ResultRows) -> dict[str, ResultRows]:

@@ -186,7 +186,7 @@ def pictures(rows: ResultRows) -> list[Picture]:
     caption = TEXTS.words["caption"].format(side=rows.first["side"])
     panels = (
         Panel("", "iteration", "test reward", (*value, *levels)),
-        Panel("", "iteration", "nodes per agent", tuple(size), from_zero=True),
+        Panel("", "iteration", "nodes per agent", tuple(size), span=(0, None)),
     )
     return [Picture("figure2", caption, (panels,))]
 

@@ -66,7 +66,7 @@ def run(
         tell(CellProgress(ended, len(todo), len(wanted) - len(todo), seconds, left, last))
 
     report()
-    with closing(computed_cells(todo, jobs, report)) as results:
+    with closing(_computed(todo, jobs, report)) as results:
         for cell, computed in results:
             save(cell, computed)
             ended += 1
@@ -83,8 +83,8 @@ def width_of(jobs: Jobs) -> int:
     return jobs.places
 
 
-def computed_cells(
-    cells: Sequence[Cell], jobs: Jobs, tick: Callable[[], None] = lambda: None
+def _computed(
+    cells: Sequence[Cell], jobs: Jobs, tick: Callable[[], None]
 ) -> Generator[tuple[Cell, Computed[Any]], None, None]:
     """Cells with their results, as they come."""
     waiting, deaths = deque(cells), Counter[str]()

@@ -136,10 +136,11 @@ def lost(folder: Path, sections: Sequence[Section]) -> list[str]:
 def section_of(folder: Path, name: str, effort: Effort, kind: Kind) -> Section | None:
     """Write an experiment's data and figures; None while cells are missing."""
     experiment = experiment_named(name)
-    loaded = store.load_all(folder, experiment.cells(effort))
-    if loaded is None:
+    cells = experiment.cells(effort)
+    if not all(store.finished(folder, cell) for cell in cells):
         return None
-    rows = experiment.rows([(cell, computed.result) for cell, computed in loaded])
+    computed = [store.load(folder, cell) for cell in cells]
+    rows = experiment.rows([(cell, each.result) for cell, each in zip(cells, computed, strict=True)])
     for place in (folder / "data", folder / "figures"):
         with one_line_errors(place):
             place.mkdir(exist_ok=True)
@@ -147,9 +148,8 @@ def section_of(folder: Path, name: str, effort: Effort, kind: Kind) -> Section |
     pictures = experiment.pictures(rows)
     for picture in pictures:
         draw(picture, folder / "figures")
-    codes = codes_of(computed for _, computed in loaded)
     tables, verdicts = experiment.tables(rows), experiment.verdicts(rows)
-    return Section(experiment, kind, effort["seeds"], len(loaded), tables, pictures, verdicts, codes)
+    return Section(experiment, kind, effort["seeds"], len(cells), tables, pictures, verdicts, codes_of(computed))
 
 
 def made_with(sections: Sequence[Section]) -> str:

@@ -87,7 +87,7 @@ def pictures(rows: ResultRows) -> list[Picture]:
 def _panel(some: ResultRows, reading: str, key: str) -> Panel:
     curves = tuple(curve(some.where(reading=reading, c=c), "d", key, f"c = {c:g}") for c in some.distinct("c"))
     title = f"{PROBLEMS[some.first['problem']]}, d is a {reading}"
-    return Panel(title, "d", UP[key], curves, across_logarithmic=True, span=_span(some, key), side_by_side=True)
+    return Panel(title, "d", UP[key], curves, logarithmic="x", span=_span(some, key), side_by_side=True)
 
 
 def _span(some: ResultRows, key: str) -> tuple[float, float]:

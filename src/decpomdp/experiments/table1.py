@@ -211,7 +211,7 @@ def _panel(rows: ResultRows, vary: str) -> Panel:
         sizes, times = times_of(rows, vary, part)
         name = f"{part}: {slope(rows, vary, part):.2f}"
         curves.append(Curve(name, tuple(map(float, sizes)), tuple(1e3 * seconds for seconds in times)))
-    return Panel(NAMES[vary], vary.partition(" ")[0], "ms", tuple(curves), logarithmic=True)
+    return Panel(NAMES[vary], vary.partition(" ")[0], "ms", tuple(curves), logarithmic="xy")
 
 
 def _growth(rows: ResultRows, part: str, *varied: str) -> Evidence | None:
