@@ -28,7 +28,7 @@ def animations(root):
     return [one for one in root.iter() if one.tag in (f"{SVG}animate", f"{SVG}animateTransform")]
 
 
-@pytest.mark.parametrize("made", [streets, grids, lambda: grids("marsrovers"), lambda: grids("gridsmall")])
+@pytest.mark.parametrize("made", [streets, grids, lambda: grids("marsrovers")])
 def test_an_animation_is_well_formed_and_harmless(made):
     text = animated_svg(made(), NASTY)
     root = ElementTree.fromstring(text)
@@ -47,32 +47,6 @@ def test_an_animation_is_well_formed_and_harmless(made):
         assert (times[-1] == 1) == (one.get("calcMode") == "linear")
         assert len(one.get("values").split(";")) == len(times)
         assert one.get("repeatCount") == "indefinite"
-
-
-def value_in(one, step, steps):
-    """What an animation shows in the middle of a step."""
-    times = [float(time) for time in one.get("keyTimes").split(";")]
-    place = max(place for place, time in enumerate(times) if time <= (step + 0.5) / steps)
-    return one.get("values").split(";")[place]
-
-
-def test_lights_and_queues_keep_step():
-    replay = streets()
-    root = ElementTree.fromstring(animated_svg(replay, "traffic:3"))
-    turns = [one for one in animations(root) if one.get("type") == "rotate"]
-    assert len(turns) == 9
-    queues = [one for one in animations(root) if one.get("attributeName") in ("x2", "y2")]
-    assert len(queues) == 6
-    told = replay.content["episodes"][0]
-    for step in range(10):
-        assert [value_in(one, step, 10) for one in turns] == [str(90 * a) for a in told["actions"][step]]
-        for s, one in enumerate(queues):
-            (end,) = replay.film.parts[2 * s].values(step).values()
-            assert float(value_in(one, step, 10)) == pytest.approx(end, abs=0.051)
-    words = [text for text in root.iter(f"{SVG}text") if text.get("class") == "caption"]
-    assert len(words) == 10
-    assert words[3].text.startswith("step 3: ")
-    assert [value_in(words[3].find(f"{SVG}animate"), step, 10) for step in (2, 3, 4)] == ["none", "inline", "none"]
 
 
 def test_what_has_no_drawing_or_is_too_large_is_refused(monkeypatch):

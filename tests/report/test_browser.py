@@ -268,6 +268,12 @@ def test_an_animation_plays_in_a_browser(visit, tmp_path):
             "(bars) => bars.map((bar) => bar.getBoundingClientRect()).map((box) => box.height > box.width)"
         )
         assert tall == [action == 1 for action in replay.content["episodes"][0]["actions"][step]]
+        ends = page.locator(".cars").evaluate_all(
+            "(lines) => lines.map((one) => [one.x2.animVal.value, one.y2.animVal.value])"
+        )
+        for s, end in enumerate(ends):
+            ((name, wanted),) = replay.film.parts[2 * s].values(step).items()
+            assert end[("x2", "y2").index(name)] == pytest.approx(wanted, abs=0.06)
         shown = page.locator(".caption").evaluate_all(
             "(texts) => texts.filter((one) => getComputedStyle(one).display !== 'none').map((one) => one.textContent)"
         )
