@@ -65,7 +65,7 @@ def _agent(team: Team, n: int, use: Use, key: str) -> Markup:
         tag("button", sign, type="button", data_zoom=step, aria_label=label)
         for sign, step, label in (("\u2212", "-1", "Smaller"), ("+", "1", "Larger"), ("1:1", "0", "Natural size"))
     ]
-    rare = tag("span", f"{graph.rare} rare moves not drawn") if graph.rare else None
+    rare = tag("span", f"{graph.rare} rare move{'s' if graph.rare > 1 else ''} not drawn") if graph.rare else None
     bar = tag("div", title, rare, tag("span", *buttons, class_="zoom"), class_="bar")
     view = tag("div", graph.drawn, class_="view", tabindex="0", role="group", aria_label=f"Graph of {agent.name}")
     room = f"flex-basis:{SHRINK * graph.width + SIDES:.0f}px"

@@ -60,7 +60,8 @@
       const x = left + across(value), y = height - bottom;
       grid.append(line({ x1: x, x2: x, y1: y, y2: y + 4 }, "tick"), text(tickLabel(value, xStep), { x, y: y + 16, "text-anchor": "middle" }));
     }
-    const plot = shape("svg", { class: "plot", x: left, y: top, width: wide, height: high, ...(every.length <= 12 && { overflow: "visible" }) });
+    const plot = shape("svg", { class: "plot", x: left, y: top, width: wide, height: high }); // clips its content
+    const dots = shape("g", { transform: `translate(${left} ${top})` });
     for (const curve of curves) {
       const xs = curve.x[axis].map(across), points = curve.y.map((y, k) => [xs[k], up(y)]);
       if (curve.error) {
@@ -69,10 +70,10 @@
       }
       plot.append(path(points, `curve ${curve.look}${curve.dashed ? " dashed" : ""}`));
       const few = points.length <= 12 ? points.filter(([, y]) => y >= 0 && y <= high) : [];
-      plot.append(...few.map(([cx, cy]) => shape("circle", { class: `dot ${curve.look}`, cx, cy, r: 2.6 })));
+      dots.append(...few.map(([cx, cy]) => shape("circle", { class: `dot ${curve.look}`, cx, cy, r: 2.6 })));
     }
     const axisWords = text(words, { class: "axis", x: width - right, y: height - 3, "text-anchor": "end" });
-    chart.replaceChildren(grid, axisWords, plot, shape("line", { class: "cross", y1: top, y2: top + high }));
+    chart.replaceChildren(grid, axisWords, plot, dots, shape("line", { class: "cross", y1: top, y2: top + high }));
     const figure = chart.closest("figure"), tip = one(".tip", figure) || element("div", "", "tip"), cross = one(".cross", chart);
     const leave = () => { tip.hidden = true; cross.style.display = "none"; };
     figure.append(tip);
