@@ -108,8 +108,6 @@ class PbviMethod:
         self.problem = centralised(model)
         dense = max(1, int((TABLE / (model.joint_actions * model.joint_observations)) ** 0.5))
         self.nodes = dense if settings.nodes is None else settings.nodes
-        self._last: Bounds | None = None  # those of `_last_state`, ready to use
-        self._last_state: BoundsState | None = None
 
     @cached_property
     def dynamics(self) -> FactoredModel:
@@ -193,17 +191,11 @@ class PbviMethod:
         return state._replace(team=new.team, value=new.value) if new.value > state.value else state
 
     def _opened(self, state: BoundsState, now: Now) -> Bounds:
-        """The bounds of a state: those of the last step, or rebuilt after a resume."""
-        last, self._last = self._last, None  # they change before the state does
-        if last is None or state is not self._last_state:
-            return Bounds(self.dynamics, state, self.inputs.threads, now)
-        last.now = now
-        return last
+        return Bounds(self.dynamics, state, self.inputs.threads, now)
 
     def _closed(self, state: PbviState, bounds: Bounds) -> PbviState:
-        self._last, self._last_state = bounds, bounds.state()
         upper = max(min(state.upper, bounds.upper), state.value)  # they may cross by rounding
-        return state._replace(upper=upper, bounds=self._last_state)
+        return state._replace(upper=upper, bounds=bounds.state())
 
 
 class BeliefGrowth:
