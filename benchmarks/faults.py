@@ -84,7 +84,7 @@ FAULTS = [
         "np.exp(min(total, log_cap))",
         "np.exp(total)",
         "dropped cap",
-        "kernels/test_weighing.py",
+        "kernels/test_many_agents.py",
     ),
     Fault(
         "kernels/backup.py",

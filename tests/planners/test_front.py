@@ -1,9 +1,7 @@
 """`plan`: problems by name, file or model; methods by name."""
 
-import pytest
-
 import decpomdp as dp
-from decpomdp.api import PLANNING, plan
+from decpomdp.api import plan
 from decpomdp.planners.common import played_by
 
 
@@ -26,14 +24,3 @@ def test_what_a_team_plays():
     assert played_by(model, dp.Team.uniform(model)) is model
     team = plan(model, "pbvi").team
     assert dp.evaluate(team, played_by(model, team)).value > 9.26
-
-
-def test_mistakes():
-    with pytest.raises(dp.InputError, match=f"method: expected one of {', '.join(PLANNING)}, got 'magic'"):
-        plan("broadcast", "magic")
-    with pytest.raises(dp.InputError, match="did you mean broadcast"):
-        plan("brodcast", "pbvi")
-    with pytest.raises(
-        dp.InputError, match=r"problem: expected a name, a \.dpomdp file, a DecPOMDP or a Simulator, got 3"
-    ):
-        plan(3, "pbvi")
