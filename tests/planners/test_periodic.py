@@ -2,6 +2,7 @@
 
 import itertools
 
+import numba
 import numpy as np
 import pytest
 from oracles import deterministic_controllers, em_by_algebra, making
@@ -12,7 +13,8 @@ from decpomdp.core.checks import freeze
 from decpomdp.core.run import unlimited
 from decpomdp.core.sparse import discounted_model
 from decpomdp.evaluation import exact_value
-from decpomdp.kernels.periodic import at_start, fill_joint, occupancies, reach, spread, values, worth
+from decpomdp.kernels import periodic
+from decpomdp.kernels.periodic import survey
 from decpomdp.kernels.periodic_climb import sweeps
 from decpomdp.planners.em.chain import flattened
 from decpomdp.planners.periodic.method import PlanSearch, with_climb
@@ -38,6 +40,26 @@ SHAPES = [
 ]
 
 
+@numba.njit
+def at_start(game, plan, v):
+    return periodic.at_start(game, plan, v)
+
+
+@numba.njit
+def values(game, plan, buffers, closed, target, tolerance, size, v):
+    return periodic.values(game, plan, buffers, closed, target, tolerance, size, v)
+
+
+@numba.njit
+def occupancies(game, plan, buffers, closed, size):
+    periodic.occupancies(game, plan, buffers, closed, 1e-13, size)
+
+
+@numba.njit
+def worth(game, plan, buffers, agent):
+    periodic.worth(game, plan, buffers, 1, agent, 1, 2)
+
+
 def made(actions, observations, widths, layers, seed=0, discount=0.8):
     rng = np.random.default_rng(seed)
     model = making.model(rng, 3, actions, observations, discount, sparse=True)
@@ -48,12 +70,10 @@ def made(actions, observations, widths, layers, seed=0, discount=0.8):
 
 def settled(game, plan, closed):
     """The plan's memory with values and occupancies solved."""
-    buffers = buffers_for(game, plan)
-    for m in range(len(buffers.v)):
-        fill_joint(game, plan, m, buffers.joint)
-    places = buffers.places[: reach(game, plan, buffers.joint, closed, buffers.mark, buffers.places)]
-    assert values(game, plan, buffers.joint, closed, -np.inf, 1e-12, places, buffers.v, NEVER)
-    occupancies(game, plan, buffers.joint, closed, 1e-13, places, buffers.wave, buffers.f, NEVER)
+    buffers = buffers_for(game, plan, NEVER)
+    size = survey(game, plan, buffers, closed)
+    assert values(game, plan, buffers, closed, -np.inf, 1e-12, size, buffers.v)
+    occupancies(game, plan, buffers, closed, size)
     return buffers
 
 
@@ -87,7 +107,7 @@ def test_what_a_choice_is_worth_is_what_it_changes(agent):
     model, game, plan, _ = made((2, 3), (2, 1), (2, 2), 3)
     buffers = settled(game, plan, False)
     value = at_start(game, plan, buffers.v)
-    worth(game, plan, buffers.joint, 1, agent, buffers.f[1], buffers.v[2], buffers.direct, buffers.score)
+    worth(game, plan, buffers, agent)
 
     def total(i, a, moves):
         return buffers.direct[i, a] + sum(buffers.score[i, a, o, j] for o, j in enumerate(moves))
@@ -105,10 +125,9 @@ def test_what_a_choice_is_worth_is_what_it_changes(agent):
 def test_a_target_out_of_reach_is_refused_and_one_within_reach_is_not():
     _, game, plan, buffers = made((2, 3), (2, 1), (2, 3), 2)
     value = at_start(game, plan, buffers.v)
-    places = buffers.places[: int(buffers.mark.sum())]
     for shift, accepted in ((-1e-6, True), (1e-6, False)):
-        fresh = np.zeros_like(buffers.v)
-        assert values(game, plan, buffers.joint, True, value + shift, 1e-10, places, fresh, NEVER) is accepted
+        fresh, size = np.zeros_like(buffers.v), int(buffers.mark.sum())
+        assert values(game, plan, buffers, True, value + shift, 1e-10, size, fresh) is accepted
 
 
 @pytest.mark.parametrize("closed", [False, True])
@@ -119,7 +138,7 @@ def test_no_sweep_lowers_the_exact_value(actions, observations, widths, layers, 
     horizon = None if closed else layers
     before = exact_value(model, team_of(model, plan), horizon).value
     for number in range(6):
-        told = sweeps(game, plan, buffers, closed, 1, 1, -np.inf, MARGIN, np.uint64(number), NEVER)
+        told = sweeps(game, plan, buffers, closed, 1, 1, -np.inf, MARGIN, np.uint64(number))
         after = exact_value(model, team_of(model, plan), horizon).value
         assert told == pytest.approx(after, abs=1e-8)
         assert after >= before - 1e-8
@@ -210,19 +229,18 @@ def test_later_climbs_go_on_from_the_best_or_start_afresh():
     for number in range(len(search.sizes)):
         climb = search.climb(number, best)
         assert climb.fresh
-        best = with_climb(best, search.advanced(climb, search.buffers(climb), NEVER))
+        best = with_climb(best, search.advanced(climb, NEVER))
     odd, even = (search.climb(number, best) for number in (2 * len(search.sizes) + 1, 2 * len(search.sizes)))
     assert even.fresh
     assert not odd.fresh
-    assert search.advanced(odd, search.buffers(odd), NEVER).value >= min(entry.value for entry in best)
+    assert search.advanced(odd, NEVER).value >= min(entry.value for entry in best)
 
 
 def test_a_plan_that_earns_nothing_ends_its_sweeps():
     _, game, plan, buffers = made((2, 2), (2, 2), (2, 2), 1, discount=0.9)
     silent = game._replace(reward=freeze(np.zeros_like(game.reward)))
     buffers.v[:] = 5.0  # decays to the smallest floats there are, and must not be followed down to them
-    spread(silent, buffers.joint, buffers.v, NEVER)
-    assert sweeps(silent, plan, buffers, True, 3, 1, -np.inf, MARGIN, np.uint64(0), NEVER) == pytest.approx(0, abs=1e-7)
+    assert sweeps(silent, plan, buffers, True, 3, 1, -np.inf, MARGIN, np.uint64(0)) == pytest.approx(0, abs=1e-7)
 
 
 def test_fixed_sizes_are_kept_and_large_ones_left_out():

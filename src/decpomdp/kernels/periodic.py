@@ -9,6 +9,8 @@ team reaches few of them, one in a hundred in the larger problems. With u the ac
   F_{m+1}(s1, q1) = discount sum over (s, q, y) that lead there of P(s1, y | s, u) F_m(s, q)  (+ the start, in layer 0).
 
 Both are exact at reachable places. Elsewhere values only guide choices and may be rough.
+
+The loops are plain on purpose: views, slices and assignments of arrays take long to compile.
 """
 
 from typing import NamedTuple
@@ -16,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.compiled import helper, inlined, kernel
 from decpomdp.kernels.model import DiscountedModel
 
 Floats = NDArray[np.float64]
@@ -35,37 +37,32 @@ class LayeredPlan(NamedTuple):
     strides: Ints  # [n] q = sum of nodes times strides
 
 
-class JointPlan(NamedTuple):
-    """The plan by joint nodes."""
-
-    action: Ints  # [m, q]
-    after: Ints  # [m, q, y]
-
-
 class PlanBuffers(NamedTuple):
     """Memory of one climb, allocated once."""
 
-    joint: JointPlan
-    v: Floats  # [m, s, q]
-    trial: Floats  # [m, s, q]
-    f: Floats  # [m, s, q]
+    action: Ints  # [m, q] joint actions of the plan
+    after: Ints  # [m, q, y] joint nodes of the next layer
+    v: Floats  # [m + 1, s, q] values; the last entry: what follows the last layer in a pass over the layers
+    trial: Floats  # [m + 1, s, q]
+    f: Floats  # [m + 1, s, q] occupancies; the last entry: a belief for which a node is chosen
     mark: NDArray[np.bool_]  # [m, s, q] where the team can be
-    places: Ints  # [m * S * Q] flat indices of these places, in its first entries
+    places: Ints  # [m * S * Q] flat indices of these places, rising, in its first entries
     wave: Floats  # [2, m * S * Q]
-    belief: Floats  # [s, q]
-    direct: Floats  # [i, a]
-    score: Floats  # [i, a, o, j]
+    direct: Floats  # [i, a] rewards of the choices of a node
+    score: Floats  # [i, a, o, j] their later values
     act: Ints  # [i] of the layer as it was
     move: Ints  # [i, o]
+    random: NDArray[np.uint64]  # [2] key and counter of the random numbers
+    stop: Ints  # [1] set by another thread when the run has to end
 
 
-@kernel
+@helper
 def part(plan: LayeredPlan, q: int, n: int) -> int:
     """Agent n's node of joint node q."""
     return q // plan.strides[n] % plan.widths[n]
 
 
-@kernel
+@helper
 def first_joint(plan: LayeredPlan) -> int:
     """The joint start node."""
     q = 0
@@ -74,132 +71,115 @@ def first_joint(plan: LayeredPlan) -> int:
     return q
 
 
-@kernel
-def fill_joint(model: DiscountedModel, plan: LayeredPlan, m: int, joint: JointPlan) -> None:
+@helper
+def fill_joint(model: DiscountedModel, plan: LayeredPlan, m: int, buffers: PlanBuffers) -> None:
     """Joint actions and moves of layer m."""
-    for q in range(joint.action.shape[1]):
+    for q in range(buffers.action.shape[1]):
         u = 0
         for n in range(len(plan.widths)):
             u += plan.act[n, m, part(plan, q, n)] * model.action_strides[n]
-        joint.action[m, q] = u
-        for y in range(joint.after.shape[2]):
+        buffers.action[m, q] = u
+        for y in range(buffers.after.shape[2]):
             to = 0
             for n in range(len(plan.widths)):
                 to += plan.move[n, m, part(plan, q, n), model.observation_parts[y, n]] * plan.strides[n]
-            joint.after[m, q, y] = to
+            buffers.after[m, q, y] = to
 
 
-@kernel
-def sift(numbers: Ints, top: int, size: int) -> None:
-    """Restore the heap of the first `size` numbers below numbers[top]."""
-    while 2 * top + 1 < size:
-        child = 2 * top + 1
-        if child + 1 < size and numbers[child + 1] > numbers[child]:
-            child += 1
-        if numbers[top] >= numbers[child]:
-            break
-        numbers[top], numbers[child] = numbers[child], numbers[top]
-        top = child
-
-
-@kernel
-def sort(numbers: Ints, size: int) -> None:
-    """Put the first `size` numbers into rising order (heapsort: the library's own sort takes seconds to compile)."""
-    for top in range(size // 2 - 1, -1, -1):
-        sift(numbers, top, size)
-    for last in range(size - 1, 0, -1):
-        numbers[0], numbers[last] = numbers[last], numbers[0]
-        sift(numbers, 0, last)
-
-
-@kernel
-def reach(
-    model: DiscountedModel, plan: LayeredPlan, joint: JointPlan, closed: bool, mark: NDArray[np.bool_], places: Ints
-) -> int:
-    """mark[m, s, q]: whether the team can ever be there; the flat indices of these places, rising, and how many."""
+@helper
+def reach(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, closed: bool) -> int:
+    """Mark the places where the team can ever be and list them; how many."""
+    mark, places = buffers.mark, buffers.places
     layers, states, width = mark.shape
-    mark[:] = False
-    q, size = first_joint(plan), 0
+    for m in range(layers):
+        for s in range(states):
+            for q in range(width):
+                mark[m, s, q] = False
+    first, size, done = first_joint(plan), 0, 0
     for s in range(states):
         if model.start[s] > 0.0:
-            mark[0, s, q] = True
-            places[size] = s * width + q
+            mark[0, s, first] = True
+            places[size] = s * width + first
             size += 1
-    done = 0
     while done < size:
         m, rest = places[done] // (states * width), places[done] % (states * width)
         s, q, on = rest // width, rest % width, (m + 1) % layers
         done += 1
         if on == 0 and not closed:
             continue
-        row = joint.action[m, q] * states + s
+        row = buffers.action[m, q] * states + s
         for e in range(model.offsets[row], model.offsets[row + 1]):
-            s1, q1 = model.next_state[e], joint.after[m, q, model.observation[e]]
+            s1, q1 = model.next_state[e], buffers.after[m, q, model.observation[e]]
             if not mark[on, s1, q1]:
                 mark[on, s1, q1] = True
                 places[size] = (on * states + s1) * width + q1
                 size += 1
-    sort(places, size)
+    size = 0
+    for m in range(layers):  # the same places in rising order
+        for s in range(states):
+            for q in range(width):
+                if mark[m, s, q]:
+                    places[size] = (m * states + s) * width + q
+                    size += 1
     return size
 
 
 @kernel
+def survey(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, closed: bool) -> int:
+    """Joint tables of the whole plan, and the places where the team can be; how many."""
+    for m in range(buffers.mark.shape[0]):
+        fill_joint(model, plan, m, buffers)
+    return reach(model, plan, buffers, closed)
+
+
+@helper
 def worth(
-    model: DiscountedModel,
-    plan: LayeredPlan,
-    joint: JointPlan,
-    m: int,
-    n: int,
-    weights: Floats,  # [s, q] of layer m
-    following: Floats,  # [s, q] value of the next layer
-    direct: Floats,  # [i, a] out: rewards
-    score: Floats,  # [i, a, o, j] out: later values
+    model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, weights: int, following: int
 ) -> None:
-    """The value of every action and move of agent n's nodes in layer m under `weights`, the others fixed."""
-    states, width = weights.shape
-    direct[:] = 0.0
-    score[:] = 0.0
+    """buffers.direct, buffers.score: every choice of agent n's nodes in layer m, the others fixed.
+
+    The weights are buffers.f[weights], the values of the next layer buffers.v[following].
+    """
+    direct, score = buffers.direct, buffers.score
+    states, width = buffers.mark.shape[1], buffers.mark.shape[2]
     stride, size = plan.strides[n], plan.widths[n]
+    for i in range(size):
+        for a in range(model.actions[n]):
+            direct[i, a] = 0.0
+            for o in range(model.observations[n]):
+                for j in range(size):
+                    score[i, a, o, j] = 0.0
     for s in range(states):
         for q in range(width):
-            mass = weights[s, q]
+            mass = buffers.f[weights, s, q]
             if mass <= 0.0:
                 continue
             i = part(plan, q, n)
-            base = joint.action[m, q] - plan.act[n, m, i] * model.action_strides[n]
+            base = buffers.action[m, q] - plan.act[n, m, i] * model.action_strides[n]
             for a in range(model.actions[n]):
                 u = base + a * model.action_strides[n]
                 direct[i, a] += mass * model.reward[u, s]
                 row = u * states + s
                 for e in range(model.offsets[row], model.offsets[row + 1]):
                     o = model.observation_parts[model.observation[e], n]
-                    to = joint.after[m, q, model.observation[e]] - plan.move[n, m, i, o] * stride
+                    to = buffers.after[m, q, model.observation[e]] - plan.move[n, m, i, o] * stride
                     share = mass * model.discounted[e]
                     for j in range(size):
-                        score[i, a, o, j] += share * following[model.next_state[e], to + j * stride]
+                        score[i, a, o, j] += share * buffers.v[following, model.next_state[e], to + j * stride]
 
 
 @inlined
-def value_of(model: DiscountedModel, joint: JointPlan, m: int, s: int, q: int, following: Floats) -> float:
-    """The value of a place, given that of the next layer."""
-    u = joint.action[m, q]
+def value_of(model: DiscountedModel, buffers: PlanBuffers, m: int, s: int, q: int, v: Floats, following: int) -> float:
+    """The value of a place, given that of the next layer, v[following]."""
+    u = buffers.action[m, q]
     row = u * len(model.start) + s
     x = model.reward[u, s]
     for e in range(model.offsets[row], model.offsets[row + 1]):
-        x += model.discounted[e] * following[model.next_state[e], joint.after[m, q, model.observation[e]]]
+        x += model.discounted[e] * v[following, model.next_state[e], buffers.after[m, q, model.observation[e]]]
     return x
 
 
-@kernel
-def back(model: DiscountedModel, joint: JointPlan, m: int, following: Floats, out: Floats) -> None:
-    """out[s, q]: the value of layer m everywhere, given that of the next."""
-    states, width = out.shape
-    for s in range(states):
-        for q in range(width):
-            out[s, q] = value_of(model, joint, m, s, q, following)
-
-
-@kernel
+@helper
 def at_start(model: DiscountedModel, plan: LayeredPlan, v: Floats) -> float:
     """The value of the plan."""
     q, total = first_joint(plan), 0.0
@@ -208,47 +188,61 @@ def at_start(model: DiscountedModel, plan: LayeredPlan, v: Floats) -> float:
     return total
 
 
-@kernel
-def everywhere(model: DiscountedModel, joint: JointPlan, closed: bool, v: Floats, before: Floats) -> None:
-    """Back up all layers once, the last from the first; `before` gets the first layer as it was."""
-    layers, states, width = v.shape
+@helper
+def back(model: DiscountedModel, buffers: PlanBuffers, m: int, v: Floats, following: int) -> None:
+    """v[m]: the value of layer m everywhere, given v[following]."""
+    for s in range(v.shape[1]):
+        for q in range(v.shape[2]):
+            v[m, s, q] = value_of(model, buffers, m, s, q, v, following)
+
+
+@helper
+def everywhere(model: DiscountedModel, buffers: PlanBuffers, closed: bool, v: Floats) -> None:
+    """Back up all layers once, the last from the first as it was (or from 0)."""
+    layers, states, width = buffers.mark.shape
     for s in range(states):
         for q in range(width):
-            before[s, q] = v[0, s, q] if closed else 0.0
+            v[layers, s, q] = v[0, s, q] if closed else 0.0
     for m in range(layers - 1, -1, -1):
-        back(model, joint, m, v[m + 1] if m + 1 < layers else before, v[m])
+        back(model, buffers, m, v, m + 1)
 
 
-@kernel
-def where_met(model: DiscountedModel, joint: JointPlan, places: Ints, v: Floats, before: Floats) -> tuple[float, float]:
-    """Like `everywhere` in a closed plan, but only at `places`; the least and the greatest rise in the first layer."""
-    layers, states, width = v.shape
+@helper
+def where_met(model: DiscountedModel, buffers: PlanBuffers, size: int, v: Floats) -> tuple[float, float]:
+    """`everywhere` of a closed plan, only at the places; the least and the greatest rise in the first layer."""
+    layers, states, width = buffers.mark.shape
     low, high = np.inf, -np.inf
-    for place in places:
+    for k in range(size):
+        place = buffers.places[k]
         if place >= states * width:
             break
-        before[place // width, place % width] = v[0, place // width, place % width]
-    for k in range(len(places) - 1, -1, -1):
-        m, rest = places[k] // (states * width), places[k] % (states * width)
+        v[layers, place // width, place % width] = v[0, place // width, place % width]
+    for k in range(size - 1, -1, -1):
+        m, rest = buffers.places[k] // (states * width), buffers.places[k] % (states * width)
         s, q = rest // width, rest % width
-        following = v[m + 1] if m + 1 < layers else before
-        v[m, s, q] = x = value_of(model, joint, m, s, q, following)
+        x = value_of(model, buffers, m, s, q, v, m + 1)
+        v[m, s, q] = x
         if m == 0:
-            low, high = min(low, x - before[s, q]), max(high, x - before[s, q])
+            low, high = min(low, x - v[layers, s, q]), max(high, x - v[layers, s, q])
     return low, high
 
 
-@kernel
+@helper
+def enough(shrink: float) -> int:
+    """Rounds after which only rounding errors are left."""
+    return 100 + int(60.0 / (1.0 - shrink))
+
+
+@helper
 def values(
     model: DiscountedModel,
     plan: LayeredPlan,
-    joint: JointPlan,
+    buffers: PlanBuffers,
     closed: bool,
     target: float,
     tolerance: float,
-    places: Ints,  # flat indices of all places where the team can be, rising
-    v: Floats,  # [m, s, q]
-    stop: Ints,  # [1] set by another thread when it has to end: a discount near 1 takes long
+    size: int,  # of buffers.places
+    v: Floats,  # [m + 1, s, q]
 ) -> bool:
     """Solve for v where the team can be, from the guess it holds; in an open plan everywhere.
 
@@ -256,89 +250,75 @@ def values(
     and high wherever the team can be, it has between low and high times discount^M / (1 - discount^M) still to rise
     there (MacQueen): this bounds the value early, and the error at the end.
     """
-    layers, states, width = v.shape
+    layers, states, width = buffers.mark.shape
     shrink = model.discount**layers
     rest = shrink / (1.0 - shrink)
-    before = np.empty((states, width))
     if not closed:
-        everywhere(model, joint, False, v, before)
+        everywhere(model, buffers, closed, v)
         return at_start(model, plan, v) > target
     for _ in range(enough(shrink)):
-        low, high = where_met(model, joint, places, v, before)
+        low, high = where_met(model, buffers, size, v)
         if at_start(model, plan, v) + high * rest <= target:
             return False
-        if stop[0] != 0:
+        if buffers.stop[0] != 0 or (high - low) * rest <= tolerance:  # a discount near 1 takes long
             break
-        if (high - low) * rest <= tolerance:
-            break
-    more, flat = 0.5 * (low + high) / (1.0 - shrink), v.reshape(-1)
-    for place in places:
-        flat[place] += more * model.discount ** (layers - place // (states * width))
+    more = 0.5 * (low + high) / (1.0 - shrink)
+    for k in range(size):
+        m, place = buffers.places[k] // (states * width), buffers.places[k] % (states * width)
+        v[m, place // width, place % width] += more * model.discount ** (layers - m)
     return at_start(model, plan, v) > target
 
 
-@kernel
-def enough(shrink: float) -> int:
-    """Rounds after which only rounding errors are left."""
-    return 100 + int(60.0 / (1.0 - shrink))
-
-
-@kernel
-def spread(model: DiscountedModel, joint: JointPlan, v: Floats, stop: Ints) -> None:
+@helper
+def spread(model: DiscountedModel, buffers: PlanBuffers, closed: bool) -> None:
     """Values of a closed plan also where the team cannot be: they only guide choices, so ROUGH is enough."""
-    states, width = v.shape[1], v.shape[2]
-    before = np.empty((states, width))
-    shrink = model.discount ** len(v)
+    layers, states, width = buffers.mark.shape
+    shrink = model.discount**layers
     largest = 0.0
     for u in range(model.reward.shape[0]):
-        for s in range(model.reward.shape[1]):
+        for s in range(states):
             largest = max(largest, abs(model.reward[u, s]))
     wanted = ROUGH * largest / (1.0 - model.discount)
     for _ in range(enough(shrink)):
-        everywhere(model, joint, True, v, before)
+        everywhere(model, buffers, closed, buffers.v)
         change = 0.0
         for s in range(states):
             for q in range(width):
-                change = max(change, abs(v[0, s, q] - before[s, q]))
-        if stop[0] != 0 or change * shrink <= wanted * (1.0 - shrink):
+                change = max(change, abs(buffers.v[0, s, q] - buffers.v[layers, s, q]))
+        if buffers.stop[0] != 0 or change * shrink <= wanted * (1.0 - shrink):
             break
 
 
-@kernel
+@helper
 def occupancies(
-    model: DiscountedModel,
-    plan: LayeredPlan,
-    joint: JointPlan,
-    closed: bool,
-    tolerance: float,
-    places: Ints,  # flat indices of all places where the team can be
-    wave: Floats,  # [2, place] scratch
-    f: Floats,  # [m, s, q]
-    stop: Ints,  # [1] not 0: it has to end
+    model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, closed: bool, tolerance: float, size: int
 ) -> None:
-    """f[m, s, q], discounted visits from the start, but for the last `tolerance` of them."""
-    layers, states, width = f.shape
-    flat = f.reshape(-1)
-    f[:] = 0.0
-    for place in places:
-        wave[0, place] = 0.0
-    q = first_joint(plan)
+    """buffers.f[m, s, q]: discounted visits from the start, but for the last `tolerance` of them."""
+    layers, states, width = buffers.mark.shape
+    f, wave, places = buffers.f, buffers.wave, buffers.places
+    for m in range(layers):
+        for s in range(states):
+            for q in range(width):
+                f[m, s, q] = 0.0
+    for k in range(size):
+        wave[0, places[k]] = 0.0
+    first = first_joint(plan)
     for s in range(states):
-        wave[0, s * width + q] = model.start[s]
+        wave[0, s * width + first] = model.start[s]
     mass, now, step = 1.0, 0, 0
-    while mass > tolerance and (closed or step < layers) and stop[0] == 0:
-        for place in places:
-            wave[1 - now, place] = 0.0
-            flat[place] += wave[now, place]
-        for place in places:
-            share = wave[now, place]
+    while mass > tolerance and (closed or step < layers) and buffers.stop[0] == 0:
+        for k in range(size):
+            wave[1 - now, places[k]] = 0.0
+        for k in range(size):
+            share = wave[now, places[k]]
             if share > 0.0:
-                m, rest = place // (states * width), place % (states * width)
+                m, rest = places[k] // (states * width), places[k] % (states * width)
                 s, q, on = rest // width, rest % width, (m + 1) % layers
+                f[m, s, q] += share
                 if on == 0 and not closed:
                     continue
-                row = joint.action[m, q] * states + s
+                row = buffers.action[m, q] * states + s
                 for e in range(model.offsets[row], model.offsets[row + 1]):
-                    to = (on * states + model.next_state[e]) * width + joint.after[m, q, model.observation[e]]
+                    to = (on * states + model.next_state[e]) * width + buffers.after[m, q, model.observation[e]]
                     wave[1 - now, to] += share * model.discounted[e]
         now, mass, step = 1 - now, mass * model.discount, step + 1

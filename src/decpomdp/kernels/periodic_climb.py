@@ -19,7 +19,7 @@ unreached nodes. The sweeps that follow decide whether the change is accepted.
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import kernel
+from decpomdp.kernels.compiled import helper, kernel
 from decpomdp.kernels.model import DiscountedModel
 from decpomdp.kernels.periodic import (
     Floats,
@@ -36,85 +36,81 @@ from decpomdp.kernels.periodic import (
     values,
     worth,
 )
-from decpomdp.kernels.sampling import draw, stream
+from decpomdp.kernels.sampling import HALF, draw, stream
 
+ZERO = np.int64(0)  # a number in a call would be compiled as a constant, with a copy of the function
 AHEAD = 3  # sweeps that are looked ahead
 FINE = 1 << 30  # steps of a random fraction
-HALF = np.uint64(32)
 FAINT = 1e-4  # share of the occupancy that may be left out when choices are weighed
 TRIES = 4  # at drawing an edge that is ever taken
 EDGES = 75  # per cent of random beliefs that follow an edge; the others are drawn freely
 
 
-@kernel
-def below(key: np.uint64, counter: Ints, limit: int) -> int:
+@helper
+def begin_random(buffers: PlanBuffers, seed: np.uint64, number: int) -> None:
+    """Random numbers of a stream from its beginning."""
+    buffers.random[0], buffers.random[1] = stream(seed, number), 0
+
+
+@helper
+def below(random: NDArray[np.uint64], limit: int) -> int:
     """A random integer from 0 to limit - 1; increments the counter."""
-    counter[0] += 1
-    return np.int64(((draw(key, counter[0]) >> HALF) * np.uint64(limit)) >> HALF)
+    random[1] += np.uint64(1)
+    return np.int64(((draw(random[0], random[1]) >> HALF) * np.uint64(limit)) >> HALF)
 
 
-@kernel
+@helper
 def chosen(
     model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int, margin: float
 ) -> float:
     """Give node i its best action and moves by buffers.direct and buffers.score; the gain. Ties change nothing."""
-    size = plan.widths[n]
+    size, score, move = plan.widths[n], buffers.score, plan.move
     best, best_action, now = -np.inf, 0, 0.0
     for a in range(model.actions[n]):
         total = buffers.direct[i, a]
         for o in range(model.observations[n]):
-            high = buffers.score[i, a, o, 0]
+            high = score[i, a, o, 0]
             for j in range(1, size):
-                high = max(high, buffers.score[i, a, o, j])
+                high = max(high, score[i, a, o, j])
             total += high
         if a == plan.act[n, m, i]:
             now = buffers.direct[i, a]
             for o in range(model.observations[n]):
-                now += buffers.score[i, a, o, plan.move[n, m, i, o]]
+                now += score[i, a, o, move[n, m, i, o]]
         if total > best:
             best, best_action = total, a
     if best <= now + margin:
         return 0.0
     plan.act[n, m, i] = best_action
     for o in range(model.observations[n]):
-        old = plan.move[n, m, i, o]
         for j in range(size):
-            if buffers.score[i, best_action, o, j] > buffers.score[i, best_action, o, plan.move[n, m, i, o]]:
-                plan.move[n, m, i, o] = j
-        if buffers.score[i, best_action, o, plan.move[n, m, i, o]] <= buffers.score[i, best_action, o, old]:
-            plan.move[n, m, i, o] = old
+            if score[i, best_action, o, j] > score[i, best_action, o, move[n, m, i, o]]:
+                move[n, m, i, o] = j
     return best - now
 
 
-@kernel
-def reached(plan: LayeredPlan, mark: NDArray[np.bool_], n: int, i: int) -> bool:
-    """Whether agent n is ever in node i of the layer with mark[s, q]."""
-    for q in range(mark.shape[1]):
+@helper
+def reached(plan: LayeredPlan, mark: NDArray[np.bool_], m: int, n: int, i: int) -> bool:
+    """Whether agent n is ever in node i of layer m."""
+    for q in range(mark.shape[2]):
         if part(plan, q, n) == i:
-            for s in range(mark.shape[0]):
-                if mark[s, q]:
+            for s in range(mark.shape[1]):
+                if mark[m, s, q]:
                     return True
     return False
 
 
-@kernel
-def same(plan: LayeredPlan, m: int, n: int, one: int, other: int) -> bool:
-    """Whether two nodes of agent n in layer m are equal."""
-    equal = plan.act[n, m, one] == plan.act[n, m, other]
-    for o in range(plan.move.shape[3]):
-        equal = equal and plan.move[n, m, one, o] == plan.move[n, m, other, o]
-    return equal
-
-
-@kernel
+@helper
 def merge(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int) -> bool:
     """Redirect moves to equal nodes of layer m to the first of them; whether there were any."""
-    layers, size = buffers.v.shape[0], plan.widths[n]
-    before = (m - 1) % layers
+    size, before = plan.widths[n], (m - 1) % buffers.mark.shape[0]
     merged = False
     for k in range(1, size):
         for i in range(k):
-            if same(plan, m, n, i, k):
+            equal = plan.act[n, m, i] == plan.act[n, m, k]
+            for o in range(plan.move.shape[3]):
+                equal = equal and plan.move[n, m, i, o] == plan.move[n, m, k, o]
+            if equal:
                 for other in range(size):
                     for o in range(model.observations[n]):
                         if plan.move[n, before, other, o] == k:
@@ -125,174 +121,134 @@ def merge(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: in
                     merged = True
                 break
     if merged:
-        fill_joint(model, plan, before, buffers.joint)
+        fill_joint(model, plan, before, buffers)
     return merged
 
 
-@kernel
-def edge_belief(
-    model: DiscountedModel,
-    plan: LayeredPlan,
-    buffers: PlanBuffers,
-    m: int,
-    n: int,
-    i: int,
-    key: np.uint64,
-    counter: Ints,
-) -> bool:
-    """buffers.belief: the team's distribution after agent n leaves a random node of the layer before on a random o.
+@helper
+def clear_belief(buffers: PlanBuffers) -> None:
+    """An empty belief, in the last entry of buffers.f."""
+    layers, states, width = buffers.mark.shape
+    for s in range(states):
+        for q in range(width):
+            buffers.f[layers, s, q] = 0.0
+
+
+@helper
+def edge_belief(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int) -> bool:
+    """The belief after agent n leaves a random node of the layer before on a random observation.
 
     Agent n is in node i. False when that move never occurs.
     """
-    before = (m - 1) % buffers.v.shape[0]
-    node, o = below(key, counter, plan.widths[n]), below(key, counter, model.observations[n])
+    f, random, (layers, states, width) = buffers.f, buffers.random, buffers.mark.shape
+    before = (m - 1) % layers
+    node, o = below(random, plan.widths[n]), below(random, model.observations[n])
     drawn = False
-    f = buffers.f[before]
-    buffers.belief[:] = 0.0
-    for s in range(f.shape[0]):
-        for q in range(f.shape[1]):
-            if f[s, q] <= 0.0 or part(plan, q, n) != node:
+    clear_belief(buffers)
+    for s in range(states):
+        for q in range(width):
+            if f[before, s, q] <= 0.0 or part(plan, q, n) != node:
                 continue
-            row = buffers.joint.action[before, q] * f.shape[0] + s
+            row = buffers.action[before, q] * states + s
             for e in range(model.offsets[row], model.offsets[row + 1]):
                 y = model.observation[e]
                 if model.observation_parts[y, n] == o:
-                    to = buffers.joint.after[before, q, y]
+                    to = buffers.after[before, q, y]
                     to += (i - part(plan, to, n)) * plan.strides[n]
-                    buffers.belief[model.next_state[e], to] += f[s, q] * model.discounted[e]
+                    f[layers, model.next_state[e], to] += f[before, s, q] * model.discounted[e]
                     drawn = True
     return drawn
 
 
-@kernel
-def random_belief(plan: LayeredPlan, buffers: PlanBuffers, n: int, i: int, key: np.uint64, counter: Ints) -> None:
-    """buffers.belief = a few random states, the others in random nodes; agent n in node i."""
-    buffers.belief[:] = 0.0
-    for _ in range(1 + below(key, counter, 3)):
-        s, q = below(key, counter, buffers.belief.shape[0]), below(key, counter, buffers.belief.shape[1])
+@helper
+def random_belief(plan: LayeredPlan, buffers: PlanBuffers, n: int, i: int) -> None:
+    """A belief of a few random states, the others in random nodes; agent n in node i."""
+    random, (layers, states, width) = buffers.random, buffers.mark.shape
+    clear_belief(buffers)
+    for _ in range(1 + below(random, 3)):
+        s, q = below(random, states), below(random, width)
         q += (i - part(plan, q, n)) * plan.strides[n]
-        buffers.belief[s, q] += 1.0 + below(key, counter, 100)
+        buffers.f[layers, s, q] += 1.0 + below(random, 100)
 
 
-@kernel
-def refresh(
-    model: DiscountedModel,
-    plan: LayeredPlan,
-    buffers: PlanBuffers,
-    m: int,
-    n: int,
-    closed: bool,
-    key: np.uint64,
-    counter: Ints,
-    stop: Ints,
-) -> None:
+@helper
+def layer_after(buffers: PlanBuffers, m: int, closed: bool) -> int:
+    """The entry of buffers.v that follows layer m; in an open plan 0 follows the last one."""
+    layers = buffers.mark.shape[0]
+    return (m + 1) % layers if closed else m + 1
+
+
+@helper
+def refresh(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, closed: bool) -> None:
     """Every unreached node of agent n in layer m becomes the best response to a random belief."""
+    layers, following = buffers.mark.shape[0], layer_after(buffers, m, closed)
     merged = merge(model, plan, buffers, m, n)
-    size = reach(model, plan, buffers.joint, closed, buffers.mark, buffers.places)
+    size = reach(model, plan, buffers, closed)
     if merged:
-        occupancies(model, plan, buffers.joint, closed, FAINT, buffers.places[:size], buffers.wave, buffers.f, stop)
-    layers = buffers.v.shape[0]
-    following = buffers.v[(m + 1) % layers] if closed or m + 1 < layers else np.zeros(buffers.v.shape[1:])
+        occupancies(model, plan, buffers, closed, FAINT, size)
     for i in range(plan.widths[n]):
-        if reached(plan, buffers.mark[m], n, i):
+        if reached(plan, buffers.mark, m, n, i):
             continue
         drawn = False
-        if (closed or m > 0) and below(key, counter, 100) < EDGES:
+        if (closed or m > 0) and below(buffers.random, 100) < EDGES:
             for _ in range(TRIES):
-                drawn = drawn or edge_belief(model, plan, buffers, m, n, i, key, counter)
+                drawn = drawn or edge_belief(model, plan, buffers, m, n, i)
         if not drawn:
-            random_belief(plan, buffers, n, i, key, counter)
-        worth(model, plan, buffers.joint, m, n, buffers.belief, following, buffers.direct, buffers.score)
+            random_belief(plan, buffers, n, i)
+        worth(model, plan, buffers, m, n, layers, following)
         chosen(model, plan, buffers, m, n, i, 0.0)
-        fill_joint(model, plan, m, buffers.joint)
-    back(model, buffers.joint, m, following, buffers.v[m])
+        fill_joint(model, plan, m, buffers)
+    back(model, buffers, m, buffers.v, following)
 
 
-@kernel
+@helper
 def copy(source: Floats, target: Floats) -> None:
-    """target[m, s, q] = source[m, s, q]; a loop compiles in a fraction of the time of an assignment of arrays."""
+    """target = source."""
     for m in range(source.shape[0]):
         for s in range(source.shape[1]):
             for q in range(source.shape[2]):
                 target[m, s, q] = source[m, s, q]
 
 
-@kernel
-def restore(plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int) -> None:
-    """Undo the changes of node i of agent n in layer m."""
-    plan.act[n, m, i] = buffers.act[i]
-    for o in range(plan.move.shape[3]):
-        plan.move[n, m, i, o] = buffers.move[i, o]
-
-
-@kernel
-def remember(plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int) -> None:
-    """Store node i of agent n in layer m for `restore`."""
-    buffers.act[i] = plan.act[n, m, i]
-    for o in range(plan.move.shape[3]):
-        buffers.move[i, o] = plan.move[n, m, i, o]
-
-
-@kernel
-def better(
-    model: DiscountedModel,
-    plan: LayeredPlan,
-    buffers: PlanBuffers,
-    m: int,
-    closed: bool,
-    margin: float,
-    value: float,
-    stop: Ints,
-) -> bool:
-    """Whether the plan, changed in layer m, has a value above `value`; then buffers.v and buffers.f are updated."""
-    fill_joint(model, plan, m, buffers.joint)
-    size = reach(model, plan, buffers.joint, closed, buffers.mark, buffers.places)
-    places = buffers.places[:size]
-    copy(buffers.v, buffers.trial)
-    if (
-        not values(model, plan, buffers.joint, closed, value + margin, 0.1 * margin, places, buffers.trial, stop)
-        or stop[0] != 0
-    ):
-        return False
-    copy(buffers.trial, buffers.v)
-    occupancies(model, plan, buffers.joint, closed, FAINT, places, buffers.wave, buffers.f, stop)
-    return True
-
-
-@kernel
-def improve(
+@helper
+def tried(
     model: DiscountedModel,
     plan: LayeredPlan,
     buffers: PlanBuffers,
     m: int,
     n: int,
+    first: int,
+    end: int,
     closed: bool,
     margin: float,
     value: float,
-    stop: Ints,
-) -> float:
-    """All nodes of agent n in layer m at once; if that is no gain, one by one. The value after it."""
-    layers, size = buffers.v.shape[0], plan.widths[n]
-    following = buffers.v[(m + 1) % layers] if closed or m + 1 < layers else np.zeros(buffers.v.shape[1:])
-    worth(model, plan, buffers.joint, m, n, buffers.f[m], following, buffers.direct, buffers.score)
+) -> tuple[float, int]:
+    """Nodes first .. end - 1 get their best choices if that raises the value. buffers.v and buffers.f follow.
+
+    The value (-inf before: it is not known), and how many of the nodes have better choices.
+    """
     changed = 0
-    for i in range(size):
-        remember(plan, buffers, m, n, i)
+    for i in range(first, end):
+        buffers.act[i] = plan.act[n, m, i]
+        for o in range(plan.move.shape[3]):
+            buffers.move[i, o] = plan.move[n, m, i, o]
         changed += chosen(model, plan, buffers, m, n, i, margin) > 0.0
-    if changed == 0:
-        return value
-    if better(model, plan, buffers, m, closed, margin, value, stop):
-        return at_start(model, plan, buffers.v)
-    for i in range(size):
-        restore(plan, buffers, m, n, i)
-    for i in range(size if changed > 1 else 0):
-        if chosen(model, plan, buffers, m, n, i, margin) > 0.0:
-            if better(model, plan, buffers, m, closed, margin, value, stop):
-                value = at_start(model, plan, buffers.v)
-                remember(plan, buffers, m, n, i)
-            restore(plan, buffers, m, n, i)
-    fill_joint(model, plan, m, buffers.joint)
-    return value
+    if changed == 0 and value > -np.inf:
+        return value, 0
+    fill_joint(model, plan, m, buffers)
+    size = reach(model, plan, buffers, closed)
+    copy(buffers.v, buffers.trial)
+    higher = values(model, plan, buffers, closed, value + margin, 0.1 * margin, size, buffers.trial)
+    if higher and buffers.stop[0] == 0:
+        copy(buffers.trial, buffers.v)
+        occupancies(model, plan, buffers, closed, FAINT, size)
+        return at_start(model, plan, buffers.v), changed
+    for i in range(first, end):
+        plan.act[n, m, i] = buffers.act[i]
+        for o in range(plan.move.shape[3]):
+            plan.move[n, m, i, o] = buffers.move[i, o]
+    fill_joint(model, plan, m, buffers)
+    return value, changed
 
 
 @kernel
@@ -306,75 +262,71 @@ def sweeps(
     hope: float,
     margin: float,
     seed: np.uint64,
-    stop: Ints,  # [1] set by another thread when it has to end
 ) -> float:
     """Sweep backwards over the layers until `patience` sweeps bring nothing, or `most` are done. The value.
 
-    Ends early when AHEAD more sweeps like the last would not reach `hope`, or when `stop` is set: the plan is then what
-    it has become so far, and the value is its own.
+    Ends early when AHEAD more sweeps like the last would not reach `hope`, or when the run has to end: the plan is then
+    what it has become so far, and the value is its own, or -inf if it is not known yet.
     """
-    key, counter = stream(seed, 0), np.zeros(1, np.int64)
-    layers, agents = buffers.v.shape[0], len(plan.widths)
+    layers, agents = buffers.mark.shape[0], len(plan.widths)
+    begin_random(buffers, seed, 0)
     for m in range(layers):
-        fill_joint(model, plan, m, buffers.joint)
-    size = reach(model, plan, buffers.joint, closed, buffers.mark, buffers.places)
-    values(model, plan, buffers.joint, closed, -np.inf, 0.1 * margin, buffers.places[:size], buffers.v, stop)
+        fill_joint(model, plan, m, buffers)
+    value, _ = tried(model, plan, buffers, ZERO, ZERO, ZERO, ZERO, closed, margin, -np.inf)
+    if value == -np.inf:
+        return value
     if closed:
-        spread(model, buffers.joint, buffers.v, stop)
-    occupancies(model, plan, buffers.joint, closed, FAINT, buffers.places[:size], buffers.wave, buffers.f, stop)
+        spread(model, buffers, closed)
     value, idle = at_start(model, plan, buffers.v), 0
     for _ in range(most):
         before = value
         for m in range(layers - 1, -1, -1):
-            turn = below(key, counter, agents)
+            turn = below(buffers.random, agents)
             for k in range(agents):
-                if stop[0] != 0:
+                if buffers.stop[0] != 0:
                     return value
-                n = (turn + k) % agents
-                refresh(model, plan, buffers, m, n, closed, key, counter, stop)
-                value = improve(model, plan, buffers, m, n, closed, margin, value, stop)
+                n, old = (turn + k) % agents, value
+                refresh(model, plan, buffers, m, n, closed)
+                worth(model, plan, buffers, m, n, m, layer_after(buffers, m, closed))
+                value, changed = tried(model, plan, buffers, m, n, ZERO, plan.widths[n], closed, margin, value)
+                if value == old and changed > 1:  # all nodes at once are no gain: one by one
+                    for i in range(plan.widths[n]):
+                        value, _ = tried(model, plan, buffers, m, n, i, i + 1, closed, margin, value)
         idle = 0 if value > before else idle + 1
         if idle >= patience or value + AHEAD * (value - before) < hope:
             break
     return value
 
 
-@kernel
-def random_place(buffers: PlanBuffers, m: int, key: np.uint64, counter: Ints) -> int:
+@helper
+def random_place(buffers: PlanBuffers, m: int) -> int:
     """s * Q + q of a random place in layer m where the team can be; -1 if there is none."""
-    mark = buffers.mark[m]
+    _, states, width = buffers.mark.shape
     total = 0
-    for s in range(mark.shape[0]):
-        for q in range(mark.shape[1]):
-            total += mark[s, q]
-    chosen = below(key, counter, total) if total > 0 else 0
-    for s in range(mark.shape[0]):
-        for q in range(mark.shape[1]):
-            chosen -= mark[s, q]
-            if chosen < 0:
-                return s * mark.shape[1] + q
-    return -1
+    for s in range(states):
+        for q in range(width):
+            total += buffers.mark[m, s, q]
+    left, drawn = below(buffers.random, total) if total > 0 else 0, -1
+    for s in range(states):
+        for q in range(width):
+            if buffers.mark[m, s, q]:
+                if left == 0:
+                    drawn = s * width + q
+                left -= 1
+    return drawn
 
 
-@kernel
-def outcome(model: DiscountedModel, row: int, key: np.uint64, counter: Ints) -> int:
+@helper
+def outcome(model: DiscountedModel, buffers: PlanBuffers, row: int) -> int:
     """A random outcome of a (u, s)."""
-    rest = model.discount * below(key, counter, FINE) / FINE
-    last = model.offsets[row + 1] - 1
-    for e in range(model.offsets[row], last):
+    rest = model.discount * below(buffers.random, FINE) / FINE
+    e, last = model.offsets[row], model.offsets[row + 1] - 1
+    while e < last:
         rest -= model.discounted[e]
         if rest < 0.0:
-            return e
-    return last
-
-
-@kernel
-def onward(
-    model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, key: np.uint64, counter: Ints
-) -> int:
-    """A random node of agent n in layer m, an unreached one if one of two draws is."""
-    j = below(key, counter, plan.widths[n])
-    return below(key, counter, plan.widths[n]) if reached(plan, buffers.mark[m], n, j) else j
+            break
+        e += 1
+    return e
 
 
 @kernel
@@ -382,22 +334,23 @@ def kick(
     model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, guide: Ints, longest: int, seed: np.uint64
 ) -> None:
     """Change `plan`; `guide[s]` is the best joint action when the state is known. Needs buffers.mark of the plan."""
-    key, counter = stream(seed, 1), np.zeros(1, np.int64)
-    layers, states, width = buffers.v.shape
-    m = below(key, counter, layers)
-    place = random_place(buffers, m, key, counter)
+    begin_random(buffers, seed, 1)
+    random, (layers, states, width) = buffers.random, buffers.mark.shape
+    m = below(random, layers)
+    place = random_place(buffers, m)
     if place < 0:
-        m, place = 0, random_place(buffers, 0, key, counter)
+        m, place = 0, random_place(buffers, ZERO)
     s, q = place // width, place % width
-    guided = below(key, counter, 5)  # quarters of the joint actions that are guided
-    for _ in range(1 + below(key, counter, longest)):
-        u = guide[s] if below(key, counter, 4) < guided else below(key, counter, len(model.reward))
-        e = outcome(model, u * states + s, key, counter)
+    guided = below(random, 5)  # quarters of the joint actions that are guided
+    for _ in range(1 + below(random, longest)):
+        u = guide[s] if below(random, 4) < guided else below(random, len(model.reward))
+        e = outcome(model, buffers, u * states + s)
         on, to = (m + 1) % layers, 0
         for n in range(len(plan.widths)):
             i, o = part(plan, q, n), model.observation_parts[model.observation[e], n]
             plan.act[n, m, i] = u // model.action_strides[n] % model.actions[n]
-            if below(key, counter, 2) == 0:
-                plan.move[n, m, i, o] = onward(model, plan, buffers, on, n, key, counter)
+            if below(random, 2) == 0:
+                j = below(random, plan.widths[n])  # an unreached node if one of two draws is
+                plan.move[n, m, i, o] = below(random, plan.widths[n]) if reached(plan, buffers.mark, on, n, j) else j
             to += plan.move[n, m, i, o] * plan.strides[n]
         m, s, q = on, model.next_state[e], to

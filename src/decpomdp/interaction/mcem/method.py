@@ -35,8 +35,7 @@ from decpomdp.interaction.afford import McemSizes, mcem_sizes
 from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodeMethod, EpisodePlayer, Tested, warm_up_problem
 from decpomdp.interaction.mcem.settings import Mcem
 from decpomdp.interaction.sbpr.starts import best_actions, chain
-from decpomdp.kernels.rollout import Paths
-from decpomdp.rollouts.play import play, players_of
+from decpomdp.rollouts.play import EpisodeBatch, play, players_of
 
 Floats = NDArray[np.float64]
 
@@ -56,12 +55,8 @@ class NodeTables(NamedTuple):
     move: Floats  # [i, a, o, j]
 
 
-class Recorded(NamedTuple):
+class Recorded(EpisodeBatch):
     """Episodes with the nodes that were visited."""
-
-    paths: Paths
-    lengths: NDArray[np.int64]  # [k]
-    terminated: NDArray[np.bool_]  # [k]
 
     @property
     def last(self) -> NDArray[np.int64]:

@@ -32,7 +32,7 @@ from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.bounds import CentralBound
 from decpomdp.planners.fb_hsvi.compression import DIGITS, composed, compress
-from decpomdp.planners.fb_hsvi.hyperplanes import Continuation, Hyperplanes
+from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes
 from decpomdp.planners.fb_hsvi.occupancy import Occupancy, Rule, action_counts, follow, reward_of
 from decpomdp.planners.fb_hsvi.policy_graph import Layer, LayeredGraph, last_layer, layer_of
 from decpomdp.planners.fb_hsvi.rules import Game, Ranking, game_of
@@ -238,7 +238,8 @@ def policy_from_bounds(points: OccupancyPoints, root: OccupancyPoint) -> Layered
         points.check()
         start, edge = points.hyperplanes.best(point.occupancy), max(point.edges, key=points.lower, default=None)
         if start is not None and (edge is None or start.value >= points.lower(edge)):
-            return _ending_in_team(layers, start)
+            own = start.plane.layer  # entered by the labels, then a loop
+            return LayeredGraph((*layers, own.entered(start.nodes), own), len(layers) + 1)
         if edge is None:
             return None
         layers.append(edge.layer)
@@ -246,12 +247,6 @@ def policy_from_bounds(points: OccupancyPoints, root: OccupancyPoint) -> Layered
         if point in visited:  # the same object
             return LayeredGraph(tuple(layers), visited.index(point))
         visited.append(point)
-
-
-def _ending_in_team(layers: list[Layer], start: Continuation) -> LayeredGraph:
-    """The layers, a layer that their labels enter, and the team's own layer as a loop."""
-    own = start.plane.layer
-    return LayeredGraph((*layers, own.entered(start.nodes), own), len(layers) + 1)
 
 
 def _keys(occupancy: Occupancy, left: int | None) -> tuple[bytes, bytes]:

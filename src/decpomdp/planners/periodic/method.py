@@ -31,7 +31,7 @@ from decpomdp.core.run import Inputs, Now
 from decpomdp.core.sparse import discounted_model
 from decpomdp.engines import threads as engine
 from decpomdp.kernels.model import DiscountedModel
-from decpomdp.kernels.periodic import LayeredPlan, PlanBuffers, fill_joint, reach
+from decpomdp.kernels.periodic import LayeredPlan, PlanBuffers, survey
 from decpomdp.kernels.periodic_climb import kick, sweeps
 from decpomdp.planners.common import check_model, per_agent, toy_model
 from decpomdp.planners.em.chain import LayeredController, ShiftedModel
@@ -69,8 +69,7 @@ class PlanClimb(NamedTuple):
     size: Size
     plan: LayeredPlan
     random: np.random.Generator
-    v: NDArray[np.float64]  # [m, s, q]
-    f: NDArray[np.float64]  # [m, s, q]
+    v: NDArray[np.float64]  # [m + 1, s, q]
     mark: NDArray[np.bool_]  # [m, s, q]
     fresh: bool  # whether it started from a random plan
     begun: bool = False
@@ -123,43 +122,41 @@ class PlanSearch:
         """A climb from a closed plan, or from a random one."""
         random = np.random.default_rng([self.seed, number])
         plan = random_plan(self.model, *size, random) if begin is None else begin
-        buffers = buffers_for(self.model, plan)
-        return PlanClimb(number, size, plan, random, buffers.v, buffers.f, buffers.mark, begin is None)
+        buffers = buffers_for(self.model, plan, np.zeros(1, np.int64))
+        return PlanClimb(number, size, plan, random, buffers.v, buffers.mark, begin is None)
 
-    def buffers(self, climb: PlanClimb) -> PlanBuffers:
-        return buffers_for(self.model, climb.plan)._replace(v=climb.v, f=climb.f, mark=climb.mark)
-
-    def advanced(self, climb: PlanClimb, buffers: PlanBuffers, stop: Stop) -> PlanClimb:
+    def advanced(self, climb: PlanClimb, stop: Stop) -> PlanClimb:
         """The climb after its first sweeps, or after some kicks."""
+        buffers = buffers_for(self.model, climb.plan, stop)._replace(v=climb.v, mark=climb.mark)
         if not climb.begun:
-            return self._begun(climb, buffers, stop)
+            return self._begun(climb, buffers)
         for _ in range(max(1, WORK // buffers.places.size)):
             if stop[0] or self.over(climb):
                 break
-            climb = self._kicked(climb, buffers, stop)
+            climb = self._kicked(climb, buffers)
         return climb
 
     def over(self, climb: PlanClimb) -> bool:
         return climb.idle >= self.tuning.patience
 
-    def _begun(self, climb: PlanClimb, buffers: PlanBuffers, stop: Stop) -> PlanClimb:
+    def _begun(self, climb: PlanClimb, buffers: PlanBuffers) -> PlanClimb:
         tuning, margin, hope, plan = self.tuning, self.margin, -np.inf, copied(climb.plan)
         if climb.fresh:
-            sweeps(self.model, plan, buffers, False, tuning.open_sweeps, 1, hope, margin, climb.bits(), stop)
-        value = sweeps(self.model, plan, buffers, True, tuning.sweeps, tuning.idle, hope, margin, climb.bits(), stop)
+            sweeps(self.model, plan, buffers, False, tuning.open_sweeps, 1, hope, margin, climb.bits())
+        value = sweeps(self.model, plan, buffers, True, tuning.sweeps, tuning.idle, hope, margin, climb.bits())
         return climb._replace(plan=plan, value=float(value), begun=True)
 
-    def _kicked(self, climb: PlanClimb, buffers: PlanBuffers, stop: Stop) -> PlanClimb:
+    def _kicked(self, climb: PlanClimb, buffers: PlanBuffers) -> PlanClimb:
         plan = copied(climb.plan)
         kick(self.model, plan, buffers, self.guide, self.tuning.longest, climb.bits())
         lowest = climb.value - self.margin
         most, bits = self.tuning.sweeps_after, climb.bits()
-        value = float(sweeps(self.model, plan, buffers, True, most, 1, lowest, self.margin, bits, stop))
+        value = float(sweeps(self.model, plan, buffers, True, most, 1, lowest, self.margin, bits))
         idle = 0 if value > climb.value + 10 * self.margin else climb.idle + 1
         climb = climb._replace(kicks=climb.kicks + 1, idle=idle)
         if value >= lowest:
             return climb._replace(plan=plan, value=max(value, climb.value))
-        mark_reached(self.model, climb.plan, buffers)  # the next kick needs it
+        survey(self.model, climb.plan, buffers, True)  # the next kick needs buffers.mark
         return climb
 
     def _continued(self, plan: LayeredPlan, rng: np.random.Generator) -> LayeredPlan:
@@ -181,13 +178,6 @@ class PlanSearch:
     def _numbers(self, layers: int, widths: Sequence[int]) -> int:
         joint = int(np.prod([float(w) for w in widths]))
         return layers * joint * (len(self.model.start) + len(self.model.observation_parts))
-
-
-def mark_reached(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers) -> None:
-    """Mark the places that a closed plan reaches, in buffers.mark."""
-    for m in range(len(buffers.v)):
-        fill_joint(model, plan, m, buffers.joint)
-    reach(model, plan, buffers.joint, True, buffers.mark, buffers.places)
 
 
 def with_climb(best: Sequence[BestPlan], climb: PlanClimb) -> list[BestPlan]:
@@ -234,7 +224,6 @@ class PeriEmMethod:
         _check_size(model, settings.layers or 1, self.widths or (1,))
         self.search: PlanSearch | None = None  # prepared in the first step
         self.shifted: ShiftedModel | None = None  # prepared when EM begins
-        self.buffers_of: dict[int, PlanBuffers] = {}  # buffers of the climbs
 
     def toy(self) -> "PeriEmMethod":
         tuning = PeriEmTuning(patience=1, em_iterations=1)
@@ -270,11 +259,7 @@ class PeriEmMethod:
         search = self._search(now)
         new = ABREAST - len(state.climbs) if starts is None else min(ABREAST - len(state.climbs), starts - state.made)
         begun = [*state.climbs, *(search.climb(state.made + k, state.best) for k in range(new))]
-        buffers_of = [self._buffers(search, climb) for climb in begun]
-        self.buffers_of = {climb.number: buffers for climb, buffers in zip(begun, buffers_of, strict=True)}
-        climbs = engine.run(
-            lambda k: search.advanced(begun[k], buffers_of[k], now.stop), len(begun), self.inputs.threads
-        )
+        climbs = engine.run(lambda k: search.advanced(begun[k], now.stop), len(begun), self.inputs.threads)
         record, best, rows = state.record, state.best, list[Row]()
         for climb in sorted(climbs, key=lambda climb: -climb.value):
             best, better = with_climb(best, climb), climb.value > record.claimed
@@ -310,8 +295,8 @@ class PeriEmMethod:
     def _softened(self, best: list[BestPlan], now: Now) -> list[LayeredController]:
         """The start of EM: the best plan without unreachable nodes, softened."""
         model, plan = self._search(now).model, max(best, key=lambda entry: entry.value).plan
-        buffers = buffers_for(model, plan)
-        mark_reached(model, plan, buffers)
+        buffers = buffers_for(model, plan, now.stop)
+        survey(model, plan, buffers, True)
         return softened(self.model, trimmed(plan, buffers.mark), self.settings.tuning.openness)
 
     def _search(self, now: Now) -> PlanSearch:
@@ -322,10 +307,6 @@ class PeriEmMethod:
                 discounted_model(self.model), guide, chosen.layers, self.widths, self.inputs.seed, chosen.tuning
             )
         return self.search
-
-    def _buffers(self, search: PlanSearch, climb: PlanClimb) -> PlanBuffers:
-        buffers = self.buffers_of.get(climb.number)
-        return buffers if buffers is not None and buffers.v is climb.v else search.buffers(climb)
 
 
 class _Toy(PeriEmMethod):

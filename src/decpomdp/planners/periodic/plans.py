@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.core.agent import strides_of
 from decpomdp.kernels.model import DiscountedModel
-from decpomdp.kernels.periodic import JointPlan, LayeredPlan, PlanBuffers
+from decpomdp.kernels.periodic import LayeredPlan, PlanBuffers
 from decpomdp.planners.em.chain import LayeredController
 
 SWEEPS = 1000  # most sweeps of value iteration for the guide
@@ -57,28 +57,27 @@ def copied(plan: LayeredPlan) -> LayeredPlan:
     return plan._replace(act=plan.act.copy(), move=plan.move.copy(), first=plan.first.copy())
 
 
-def buffers_for(game: DiscountedModel, plan: LayeredPlan) -> PlanBuffers:
-    """Buffers for a climb from `plan`."""
+def buffers_for(game: DiscountedModel, plan: LayeredPlan, stop: NDArray[np.int64]) -> PlanBuffers:
+    """Buffers for a climb from `plan`, which ends early when stop[0] is set."""
     layers, width = plan.act.shape[1:]
     states, joint = len(game.start), math.prod(int(w) for w in plan.widths)
     actions, observations = int(game.actions.max()), int(game.observations.max())
     shape = (layers, states, joint)
-    moves = JointPlan(
-        np.zeros((layers, joint), np.int64), np.zeros((layers, joint, len(game.observation_parts)), np.int64)
-    )
     return PlanBuffers(
-        joint=moves,
-        v=np.zeros(shape),
-        trial=np.zeros(shape),
-        f=np.zeros(shape),
+        action=np.zeros((layers, joint), np.int64),
+        after=np.zeros((layers, joint, len(game.observation_parts)), np.int64),
+        v=np.zeros((layers + 1, *shape[1:])),
+        trial=np.zeros((layers + 1, *shape[1:])),
+        f=np.zeros((layers + 1, *shape[1:])),
         mark=np.zeros(shape, np.bool_),
         places=np.zeros(math.prod(shape), np.int64),
         wave=np.zeros((2, math.prod(shape))),
-        belief=np.zeros((states, joint)),
         direct=np.zeros((width, actions)),
         score=np.zeros((width, actions, observations, width)),
         act=np.zeros(width, np.int64),
         move=np.zeros((width, observations), np.int64),
+        random=np.zeros(2, np.uint64),
+        stop=stop,
     )
 
 
