@@ -107,6 +107,14 @@ def test_the_sampled_value_takes_as_many_episodes_as_the_time_allows(monkeypatch
     assert played == 20 if seconds == 60 else 1 <= played < 20
 
 
+def test_a_team_is_tested_with_other_episodes_than_it_learned_from(run, monkeypatch):
+    seeds, sampled = [], after.sampled
+    monkeypatch.setattr(after, "sampled", lambda *given: seeds.append(given[-1]) or sampled(*given))
+    assert run("learn", "traffic:2", "--steps", 20_000, "--seed", 6, "--out", "run", "--no-report")[0] == 0
+    assert len(seeds) == 1
+    assert seeds != [6]
+
+
 FACTS = {
     "episodes": 500, "behaviour_known": True, "estimate": 5.0, "estimate_low": 4.0, "estimate_high": 6.0,
     "behaviour": 5.5, "verdict": UNPROVEN,
