@@ -9,7 +9,12 @@ from learners.logged import alternating, fitted
 
 import decpomdp as dp
 from decpomdp.core import Agent, Controller, Episodes, Team
+from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import StickBreaking
+from decpomdp.learners.posterior import updated
+from decpomdp.learners.start import soft_counts, softened
+from decpomdp.learners.sweep import Task, count, evaluate, update
+from decpomdp.learners.weighing import by_utility
 
 
 @pytest.mark.parametrize(
@@ -71,6 +76,24 @@ def test_more_nodes_than_the_data_support_are_not_kept():
     did = np.random.default_rng(1).integers(0, 2, 2000)
     episodes = dataclasses.replace(alternating(), actions=did[:, None], rewards=(did == 0).astype(float))
     assert fitted(episodes).posterior.sizes == (1,)
+
+
+def test_a_lost_move_comes_back_from_open_choices_only():
+    """Sweeps cannot leave an optimum in which a move has no counts; hence the sweeps over all episodes begin open."""
+    right, data = counting(3, 3)
+    moves = right.controllers[0].transition.copy()
+    moves[1, 1, 1] = [1, 0, 0]  # instead of node 2
+    lost = soft_counts(dataclasses.replace(right.controllers[0], transition=moves), softness=0.0)
+    task = Task(lay_out(data, 3), by_utility(data, None, np.ones(data.count)), data.count, 0.0, 1)
+    (agent,), bounds, targets = data.agents, [], []
+    for counts in (lost, softened(lost)):
+        now = evaluate(task, (updated(agent, StickBreaking().priors(agent), counts),))
+        for _ in range(30):
+            now = evaluate(task, update(now, count(task, now)))
+        bounds.append(now.bound)
+        targets.append(int(now.posterior[0].counts.moves[1, 1, 1].argmax()))
+    assert targets == [0, 2]
+    assert bounds[1] > bounds[0] + 100
 
 
 @functools.cache

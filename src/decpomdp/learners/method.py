@@ -2,7 +2,7 @@
 
     starts      each is swept on at most SOME episodes; every agent keeps the one with its highest bound
     merges      two nodes of it become one; kept if its bound is then higher
-    sweeps      from there over all episodes, until the bound hardly rises
+    sweeps      from there, with all choices open again, over all episodes, until the bound hardly rises
     judging     the same from the starts that were kept, on two thirds of the episodes; the others estimate the value
     cloning     only if that estimate is below the behaviour's: the same with equal utilities
 
@@ -30,9 +30,9 @@ from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import trace
 from decpomdp.learners.behaviour import with_denominators
 from decpomdp.learners.judging import WORSE, Judged, judge
-from decpomdp.learners.posterior import AgentPosterior, BayesFit, Counts, TeamPosterior, occupied_nodes, updated
+from decpomdp.learners.posterior import AgentPosterior, BayesFit, TeamPosterior, occupied_nodes, updated
 from decpomdp.learners.settings import Sbpr
-from decpomdp.learners.start import beginning
+from decpomdp.learners.start import beginning, softened
 from decpomdp.learners.sweep import (
     DOUBLE,
     SINGLE,
@@ -55,7 +55,6 @@ ORDER_EVERY = 5  # sweeps
 SWEEPS, STEPS = 10, 200_000  # one step of the driver, at most: sweeps over all episodes, and steps of episodes in these
 MERGES = 4  # of an agent that fail before it is left as it is
 RARE = 1e-3  # share of visits of nodes that the starts leave behind
-SOFT = 1e-3  # soft counts added to every choice after the starts: some episodes do not show all
 HELD_OUT = 1 / 3  # of the episodes, to judge
 FEWEST = 20  # episodes to divide
 ROUNDING = 1e-9  # share of the bound by which it may fall through rounding
@@ -235,8 +234,7 @@ class SbprMethod:
     def _begun(self, state: FitState) -> FitState:
         """The first posterior of a start, or of the sweeps over all episodes."""
         if state.phase == WHOLE and state.chosen:
-            scale = self._evidence(state) / self._evidence(state._replace(phase=STARTING))
-            first = tuple(_widened(each.posterior, scale) for each in state.chosen)
+            first = tuple(_reopened(each.posterior) for each in state.chosen)
         else:
             first = self._start(state)
         return state._replace(now=Scored(first), sweep=0)
@@ -365,11 +363,13 @@ def toy_method(settings: Sbpr, threads: int | None) -> SbprMethod:
     return SbprMethod(data, Sbpr(prior=settings.prior, precision=settings.precision), Inputs(threads=threads))
 
 
-def _widened(agent: AgentPosterior, scale: float) -> AgentPosterior:
-    """A posterior from the counts of some episodes as a beginning for all: without rare nodes, all choices possible."""
+def _reopened(agent: AgentPosterior) -> AgentPosterior:
+    """A beginning for all episodes from the posterior of some: without rare nodes, a part of every choice open.
+
+    Sweeps cannot do this: a move without counts has no probability under the prior, so moves that were lost while the
+    nodes were not told apart yet never come back.
+    """
     counts = agent.counts
     if agent.priors.move.sized:
         counts = counts.chosen(occupied_nodes(agent.occupancy(), RARE))
-    firsts = scale * counts.firsts + (SOFT if agent.first is not None else 0.0)
-    wide = Counts(firsts, scale * counts.visits + SOFT, scale * counts.moves + SOFT)
-    return updated(agent.agent, agent.priors, wide)
+    return updated(agent.agent, agent.priors, softened(counts))

@@ -89,7 +89,17 @@ def _tree(episodes: Episodes, n: int, chosen: NDArray[np.int64], nodes: int) -> 
 def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Frequencies; a row without counts is uniform."""
     totals = counts.sum(axis=-1, keepdims=True)
-    return np.where(totals > 0, counts / np.maximum(totals, 1), 1 / counts.shape[-1])
+    return np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), 1 / counts.shape[-1])
+
+
+def softened(counts: Counts) -> Counts:
+    """The same choices, a share of each spread over all alternatives, as soft counts of equal strength in every row."""
+    firsts = _soft(_shares(counts.firsts)) if counts.firsts.any() else counts.firsts
+    return Counts(firsts, _soft(_shares(counts.visits)), _soft(_shares(counts.moves)))
+
+
+def _soft(table: NDArray[np.float64], softness: float = SOFTNESS, strength: float = STRENGTH) -> NDArray[np.float64]:
+    return strength * ((1 - softness) * table + softness / table.shape[-1])
 
 
 def soft_counts(
@@ -102,7 +112,7 @@ def soft_counts(
     if firsts is None:
         firsts = np.tile(controller.initial, (controller.observations, 1))
     tables = (firsts[:, order], controller.action[order], controller.transition[order][..., order])
-    firsts, visits, moves = (strength * ((1 - softness) * t + softness / t.shape[-1]) for t in tables)
+    firsts, visits, moves = (_soft(table, softness, strength) for table in tables)
     if nodes is not None:
         fixed, extra = (0, 0), (0, nodes - controller.nodes)
         firsts, visits = np.pad(firsts, (fixed, extra)), np.pad(visits, (extra, fixed))
