@@ -25,8 +25,11 @@ PATIENT = 4  # times more sweeps with few states
 TOLERANCE = 1e-4  # gain per step at which sweeps stop
 LEAST = {False: 1e-4, True: 1e-3}  # gain of a round per step that is sufficient, by `Form.memory`
 MERGES, FEWER = 5, 0.3  # most tries of a round; share of the pairs that is tried after a failure
+SINGLE = 4  # pairs that are tried one by one, with few states
 PATIENCE = 2  # rounds without a sufficient gain
+STATES = (12, 2, 8, 4, 16, 3)  # of the first round: more than needed and merged, or few, by turns
 COPIES, NOISE, STAY = 32, 0.5, 20.0  # of the first round with memory; `stay` of splits with memory
+STRONG = 8  # states up to which EM has strong priors
 
 
 class FitStart(NamedTuple):
@@ -43,7 +46,7 @@ def start_of(number: int, memory: bool) -> FitStart:
     """The start of fit `number` of a form."""
     if memory:
         return FitStart(COPIES, NOISE, BY_PART, STAY, False)
-    states = (4, 2, 3)[number % 3]
+    states = STATES[number % len(STATES)]
     return (
         FitStart(states, 1.0, BY_STATE, 2.0 / states, True)
         if number % 2
@@ -63,6 +66,7 @@ class Growth(NamedTuple):
     trial: Posterior | None = None  # from `merge` on
     share: float = 1.0  # of the proposed pairs
     tries: int = 0
+    failed: int = 0  # single pairs since the last merge
     fails: int = 0
     gain: float = np.inf  # of the last round, in nats
     over: bool = False
@@ -112,21 +116,23 @@ class Grower:
         counts = cast(Tables, fit.tables)
         count = VB_SWEEPS * (PATIENT if counts.states <= FEW else 1)
         trial = self.sweeps[fit.form].vb(counts, count, TOLERANCE)
-        return fit._replace(stage="merge", tables=None, trial=trial, share=1.0, tries=0)
+        return fit._replace(stage="merge", tables=None, trial=trial, share=1.0, tries=0, failed=0)
 
     def _merge(self, fit: Growth) -> Growth:
         sweeps, trial = self.sweeps[fit.form], cast(Posterior, fit.trial)
-        pairs = merge_pairs(sweeps, trial) if trial.states > 1 and fit.tries < MERGES else []
+        pairs = merge_pairs(sweeps, trial, fit.failed) if trial.states > 1 and fit.tries < MERGES else []
         if not pairs:
             return self._judged(fit)
         pairs = pairs[: max(1, int(np.ceil(len(pairs) * fit.share)))]
         other = sweeps.vb(merged(trial.counts, pairs), MERGE_SWEEPS, TOLERANCE / 4)
         tries = fit.tries + 1 if other.states > FEW else fit.tries
         if other.bound > trial.bound:
-            return fit._replace(trial=other, tries=tries)
-        if len(pairs) == 1:
-            return self._judged(fit)
-        return fit._replace(share=fit.share * FEWER, tries=tries)
+            return fit._replace(trial=other, tries=tries, failed=0)
+        if len(pairs) > 1:
+            return fit._replace(share=fit.share * FEWER, tries=tries)
+        if trial.states <= FEW and fit.failed + 1 < SINGLE:
+            return fit._replace(failed=fit.failed + 1)
+        return self._judged(fit)
 
     def _judged(self, fit: Growth) -> Growth:
         """The other form of observations is tried; then the round ends."""
@@ -145,5 +151,5 @@ class Grower:
         return Growth(best.form, fit.number, best, round=fit.round + 1, fails=fails, gain=gain, over=over)
 
     def _prior(self, fit: Growth, states: int) -> FixedPriors:
-        strong = start_of(fit.number, fit.form.memory).strong and states <= FEW
+        strong = start_of(fit.number, fit.form.memory).strong and states <= STRONG
         return strong_prior(self.sweeps[fit.form].records, states) if strong else weak_prior(fit.form)

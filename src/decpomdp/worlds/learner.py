@@ -143,15 +143,13 @@ class Worlds:
         return state._replace(finished=(*state.finished, Fitted(posterior, heldout, over_complete)))
 
     def best(self, state: Fits) -> Fitted:
-        """The best bound of each form; of these, the better one on held-out episodes if clear, else by bound."""
-        leaders = list[Fitted]()
-        for memory in (False, True):
-            own = [f for f in state.finished if f.posterior.form.memory == memory and not f.over_complete]
-            if own:
-                leaders.append(max(own, key=lambda fit: fit.posterior.bound))
-        leaders.sort(key=lambda fit: -fit.posterior.bound)
-        clear = len(self.held) and clearly_better(leaders[-1].heldout, leaders[0].heldout, CLEAR)
-        return leaders[-1] if clear else leaders[0]
+        """The best bound, unless others are clearly better on held-out episodes: then the best bound of those."""
+        own = sorted((fit for fit in state.finished if not fit.over_complete), key=lambda fit: -fit.posterior.bound)
+        best = own[0]
+        for fit in own[1:] if len(self.held) else []:
+            if clearly_better(fit.heldout, best.heldout, CLEAR):
+                best = fit
+        return best
 
     def _over(self, state: Fits, hurry: bool) -> tuple[Fits, Row | None]:
         """More copies of every state of the best fit, without merges."""
@@ -183,11 +181,13 @@ class Worlds:
         todo = self.admitted(state)[: 1 if hurry else 3]
         if len(state.refitted) >= len(todo):
             return state._replace(phase=DONE), None
-        posterior = todo[len(state.refitted)].posterior
+        best, fit = todo[0].posterior, todo[len(state.refitted)]
+        posterior = fit.posterior
         if len(self.held):
-            best = todo[0].posterior
             sure = state.refitted[0].trusted if state.refitted else trusted(best, self.records(best.form, self.held))
-            posterior = self._refitted(posterior, self.records(posterior.form))._replace(trusted=sure)
+            # copies share the visits of a state: in an over-complete world, few visits are no sign of ignorance
+            posterior = self._refitted(posterior, self.records(posterior.form))
+            posterior = posterior._replace(trusted=sure or fit.over_complete)
         return state._replace(refitted=(*state.refitted, posterior)), None
 
     def enough_states(self, state: Fits) -> bool:

@@ -62,10 +62,11 @@ def copies(
     return Tables(start / start.sum(), rows(move), tuple(see), rows(pay))
 
 
-def merge_pairs(sweeps: Sweeps, posterior: Posterior) -> list[tuple[float, int, int]]:
+def merge_pairs(sweeps: Sweeps, posterior: Posterior, failed: int = 0) -> list[tuple[float, int, int]]:
     """Disjoint pairs of states that may be one, the best first, with an estimate of what the bound gains by it.
 
-    If no pair seems to gain, the best single one is proposed where trying is cheap.
+    If no pair seems to gain, the best single one is proposed where trying is cheap; after `failed` single pairs, the
+    next one.
     """
     records, counts, states = sweeps.records, posterior.counts, posterior.states
     parts = records.parts
@@ -94,7 +95,7 @@ def merge_pairs(sweeps: Sweeps, posterior: Posterior) -> list[tuple[float, int, 
     lost = part.confusion(posterior.weights()) * (records.steps / part.records.steps)
     gains -= lost + lost.T
     pairs, used = list[tuple[float, int, int]](), set[int]()
-    order = np.argsort(-gains, axis=None, kind="stable")
+    order = np.argsort(-gains, axis=None, kind="stable")[failed:]
     for i, j in zip(*(axis.tolist() for axis in np.unravel_index(order, gains.shape)), strict=True):
         if not gains[i, j] > 0:
             if not pairs and states <= 64 and gains[i, j] > -np.inf:
@@ -103,6 +104,8 @@ def merge_pairs(sweeps: Sweeps, posterior: Posterior) -> list[tuple[float, int, 
         if i not in used and j not in used:
             used |= {i, j}
             pairs.append((float(gains[i, j]), i, j))
+            if failed:
+                break
     return pairs
 
 

@@ -24,8 +24,10 @@ BEAM, FINE_BEAM = 1e-5, 1e-8  # of the filter: in sweeps, and for held-out likel
 CHUNK, CHUNKS = 8000, 4  # rows of a chunk, at least; chunks, at most
 PHASE = 4  # sweeps with the same priors
 OCCUPIED = 0.5  # expected visits below which a state is dropped
-FEW = 8  # states up to which sweeps are cheap, and are stopped by nats, not by nats per step
+FEW = 16  # states up to which sweeps are cheap, and are stopped by nats, not by nats per step
 NATS = 0.1  # gain of a sweep at which it stops, with few states
+FASTER, FASTEST = 1.2, 8.0  # growth of the rate of EM with every sweep, and the largest
+NOT_BELOW = 0.1  # share of a probability of EM that an over-relaxed step leaves
 
 NEVER: NDArray[np.int64] = np.zeros(1, np.int64)  # a stop flag that is not set
 
@@ -81,17 +83,24 @@ class Sweeps:
     # ---- runs of sweeps ----
 
     def em(self, tables: Tables, prior: FixedPriors, sweeps: int, tolerance: float, prune: bool = True) -> Tables:
-        """Expected counts after at most `sweeps` sweeps of EM with fixed priors (bases follow the counts)."""
-        before = -np.inf
+        """Expected counts after at most `sweeps` sweeps of EM with fixed priors (bases follow the counts).
+
+        Steps are over-relaxed: rows move `rate` times as far as EM moves them. The rate grows until the likelihood
+        falls; then the last step is replaced by that of EM.
+        """
+        before, rate, plain = -np.inf, 1.0, tables
         counts = tables
         for sweep in range(sweeps):
-            log, counts = self.expected(tables)
-            if prune and sweep > 2:
-                counts = occupied(counts)
-            tables = posterior_of(self.records, counts, prior).mean()
+            log, expected = self.expected(tables)
+            if log < before and rate > 1:
+                before, rate, tables = -np.inf, 1.0, plain
+                continue
+            counts = occupied(expected) if prune and sweep > 2 else expected
+            plain = posterior_of(self.records, counts, prior).mean()
             if sweep > 6 and abs(log - before) < self._least(tolerance, counts.states):
                 break
-            before = log
+            before, rate = log, min(rate * FASTER, FASTEST)
+            tables = further(tables, plain, rate) if plain.states == tables.states else plain
         return counts
 
     def vb(self, counts: Tables, sweeps: int, tolerance: float, beam: float = BEAM) -> Posterior:
@@ -118,6 +127,16 @@ class Sweeps:
     def _least(self, tolerance: float, states: int) -> float:
         """The gain in nats below which sweeps stop."""
         return min(NATS, tolerance * self.records.steps) if states <= FEW else tolerance * self.records.steps
+
+
+def further(before: Tables, after: Tables, rate: float) -> Tables:
+    """Rows that go `rate` times as far as from `before` to `after`, but not close to zero."""
+
+    def row(one: Floats, other: Floats) -> Floats:
+        moved = np.maximum(one + rate * (other - one), NOT_BELOW * other)
+        return moved / moved.sum(-1, keepdims=True)
+
+    return before.mapped(row, after)
 
 
 def occupied(counts: Tables) -> Tables:

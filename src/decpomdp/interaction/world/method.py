@@ -1,6 +1,7 @@
 """`world`: fit latent worlds to episodes, plan in them, judge every plan in all of them.
 
-    fit       worlds with as many states as the episodes support (`worlds/learner.py`), until half the time is used up
+    fit       worlds with as many states as the episodes support (`worlds/learner.py`), until half the time is used up;
+              plans then take at most twice as long as the fits, or half a minute
     plan      FB-HSVI in the posterior means of the admitted worlds, also with rounded numbers; PeriEM and the search in
               the best one. Steps that the episodes hardly have lead nowhere there (`cautious` in `worlds/flat.py`),
               unless held-out episodes show that they are predicted well (`worlds/calibration.py`)
@@ -37,6 +38,7 @@ from decpomdp.worlds.learner import DONE, GROW, Fits, Worlds
 from decpomdp.worlds.posterior import Floats, Posterior, Tables
 
 GROWING, FITTING, PLANNING, JUDGING = 0.4, 0.5, 0.88, 0.95  # shares of the time at which restarts, fits, ... end
+PLAN_TIME, PLAN_SECONDS = 2.0, 30.0  # of planning: relative to the fits, and at least
 FEWEST = 2  # draws of every world for a choice by draws
 ROUNDS, RESTARTS, STEPS = 2, 2, 1_000_000  # of FB-HSVI, PeriEM and the search without a time limit
 BOOTSTRAPS = 5
@@ -146,11 +148,12 @@ class WorldMethod:
 
     def _plan(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
         posteriors, plans = state.fits.refitted, self._plans(len(state.fits.refitted))
-        if state.plans >= len(plans) or (now.progress > PLANNING and state.candidates):
+        end = planning_ends(state.began, now)
+        if state.plans >= len(plans) or (now.progress > end and state.candidates):
             state = self.with_others(state)
             return state._replace(phase=JUDGE if state.candidates else INTERVAL), None
         plan, world = plans[state.plans], self._world(posteriors[plans[state.plans].world])
-        left = (PLANNING - now.progress) / (1 - now.progress) * now.seconds if math.isfinite(now.seconds) else math.inf
+        left = (end - now.progress) / (1 - now.progress) * now.seconds if math.isfinite(now.seconds) else math.inf
         shares = [LONGER if each.planner == FB_HSVI else 1.0 for each in plans[state.plans :]]
         seconds = max(1.0, left * shares[0] / sum(shares))
         state = state._replace(plans=state.plans + 1)
@@ -310,6 +313,14 @@ class WorldMethod:
             **{key: fit[key] if fit else None for key in columns},
             "value": value,
         }
+
+
+def planning_ends(began: float, now: Now) -> float:
+    """The progress at which planning ends: problems that are fitted soon are planned soon."""
+    if math.isinf(now.seconds):
+        return PLANNING
+    seconds = now.seconds / max(1 - now.progress, 1e-9)  # of the whole run
+    return min(PLANNING, began + max(PLAN_TIME * began, PLAN_SECONDS / max(seconds, 1e-9)))
 
 
 def behaviour_value(episodes: Episodes) -> float:
