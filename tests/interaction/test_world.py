@@ -1,6 +1,7 @@
 """`world`: planning in worlds that were fitted to episodes."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -9,7 +10,16 @@ from worlds.logs import small_log
 import decpomdp as dp
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.interaction.world import method as module
-from decpomdp.interaction.world.method import Plan, WorldMethod, WorldState, cautious, choose, contenders, toy_episodes
+from decpomdp.interaction.world.method import (
+    Plan,
+    WorldMethod,
+    WorldState,
+    cautious,
+    choose,
+    contenders,
+    planning_ends,
+    toy_episodes,
+)
 from decpomdp.io.checkpoints import decode, encode
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
@@ -106,3 +116,13 @@ def test_another_planner_must_be_clearly_better():
 def test_a_discount_of_one_is_refused():
     with pytest.raises(dp.InputError, match="discount below 1"):
         dp.learn(dataclasses.replace(toy_episodes(), discount=1.0), "world")
+
+
+def test_planning_takes_twice_as_long_as_the_fits_or_half_a_minute():
+    def now(progress, seconds):
+        return unlimited()._replace(progress=progress, seconds=seconds)
+
+    assert planning_ends(0.1, now(0.1, 900.0)) == pytest.approx(0.3)  # 100 s of 1000
+    assert planning_ends(0.01, now(0.01, 99.0)) == pytest.approx(0.31)  # 1 s of 100
+    assert planning_ends(0.5, now(0.5, 60.0)) == pytest.approx(0.88)
+    assert planning_ends(0.1, now(0.2, math.inf)) == pytest.approx(0.88)

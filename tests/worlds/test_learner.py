@@ -11,7 +11,7 @@ import decpomdp as dp
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.worlds.calibration import rare_steps, weighted_slope
 from decpomdp.worlds.data import Form, alphabet_of, records_of
-from decpomdp.worlds.learner import DONE, Fits, Worlds, clearly_better
+from decpomdp.worlds.learner import DONE, REFITS, Fits, Fitted, Worlds, clearly_better
 from decpomdp.worlds.moves import copies, one_state
 from decpomdp.worlds.posterior import posterior_of
 from decpomdp.worlds.sweep import Sweeps
@@ -44,6 +44,28 @@ def test_the_best_world_predicts_held_out_episodes_better_than_one_state(tiger):
     learner, state, _ = tiger
     memory = next(fit for fit in state.finished if fit.posterior.form.memory)
     assert clearly_better(learner.best(state).heldout, memory.heldout, 2.0)
+
+
+def test_clear_held_out_episodes_overrule_the_bound(tiger):
+    learner, state, _ = tiger
+    best = learner.best(state)
+    rng = np.random.default_rng(0)
+    lower = best.posterior._replace(bound=best.posterior.bound - 50)
+    better = Fitted(lower, best.heldout + 1 + 0.1 * rng.normal(size=len(best.heldout)))
+    noise = Fitted(lower, best.heldout + 5 * rng.normal(size=len(best.heldout)) * np.resize([1, -1], len(best.heldout)))
+    assert learner.best(Fits(finished=(best, noise))) is best
+    assert learner.best(Fits(finished=(noise, best, better))) is better
+    assert learner.best(Fits(finished=(best, better._replace(over_complete=True)))) is best
+
+
+def test_over_complete_worlds_are_without_caution(tiger):
+    learner, state, _ = tiger
+    best = learner.best(state)
+    copy = Fitted(best.posterior._replace(bound=best.posterior.bound - 50), best.heldout, over_complete=True)
+    state = Fits(phase=REFITS, finished=(best, copy))
+    while state.phase != DONE:
+        state, _ = learner.step(state, hurry=False)
+    assert [posterior.trusted for posterior in state.refitted] == [False, True]
 
 
 def test_a_resumed_fit_ends_with_the_same_bytes():

@@ -8,6 +8,7 @@ import pytest
 from oracles.worlds import enumerate_paths
 from worlds.logs import small_log
 
+from decpomdp.worlds import sweep
 from decpomdp.worlds.data import Form, alphabet_of, records_of
 from decpomdp.worlds.posterior import Tables, posterior_of, weak_prior
 from decpomdp.worlds.sweep import PHASE, Sweeps, occupied
@@ -83,6 +84,19 @@ def test_em_never_lowers_its_objective_with_fixed_bases():
         objective = log + sum(float((p * np.log(m)).sum()) for m, p in pairs)
         assert objective >= before - 1e-9 * abs(objective)
         before = objective
+
+
+def test_over_relaxed_em_gains_more_in_as_many_sweeps(monkeypatch):
+    data = records(Form(), episodes=200, longest=9)
+    tables, sweeps, prior = random_tables(data, 4), Sweeps(data), weak_prior(data.form)
+
+    def gained():
+        counts = sweeps.em(tables, prior, 30, 0.0)
+        return sweeps.expected(posterior_of(data, counts, prior).mean(), beam=0.0)[0]
+
+    fast = gained()
+    monkeypatch.setattr(sweep, "FASTEST", 1.0)
+    assert fast > gained() > sweeps.expected(tables, beam=0.0)[0]
 
 
 def test_threads_do_not_change_a_bit():

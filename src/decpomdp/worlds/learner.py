@@ -1,6 +1,7 @@
 """Episodes -> several fitted worlds: restarts of both forms, an over-complete world, and a choice by held-out episodes.
 
-    fits          one with memory, a plain one, then restarts of the form that predicts held-out episodes better
+    fits          one with memory and a plain one, by turns, then restarts of the form that predicts held-out episodes
+                  better
     over-complete the best fit with more copies of its states, not merged: a guard against too few states
     refits        the worlds that predict held-out episodes about as well as the best one, on all episodes
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Episodes, Row
 from decpomdp.worlds.calibration import trusted
 from decpomdp.worlds.data import Alphabet, Form, Records, alphabet_of, records_of
-from decpomdp.worlds.growth import Grower, Growth
+from decpomdp.worlds.growth import Grower, Growth, start_of
 from decpomdp.worlds.moves import BY_INPUT, BY_PART, copies
 from decpomdp.worlds.posterior import Floats, Posterior, weak_prior
 from decpomdp.worlds.sweep import NEVER, Sweeps
@@ -25,7 +26,8 @@ from decpomdp.worlds.sweep import NEVER, Sweeps
 HELD_OUT, MOST_HELD_OUT, FEWEST = 0.15, 1000, 20  # share and number of held-out episodes; episodes for any at all
 RESTARTS, RESTART_WORK = (2, 10), 8e5  # fits of the leading form: as many as steps x states allow
 SAME, NAT = 3, 1.0  # so many fits within this many nats of the best bound are enough
-FIRST_ROUNDS, MORE_ROUNDS = 4, 3.0  # a fit is given up after so many, if so many more gains would not be enough
+FIRST_ROUNDS = {False: 4, True: 1}  # by `Form.memory`; a fit may be given up after so many rounds,
+MORE_ROUNDS = {False: 3.0, True: 0.3}  # if so many gains like the last would not reach the other form
 CLEAR = 2.0  # standard errors of a difference between held-out likelihoods that settles the form
 ADMITTED = 1.0  # standard errors within which a world is admitted beside the best one
 LARGEST = 3e7  # numbers in the transitions of a world with memory
@@ -48,6 +50,7 @@ class Fits(NamedTuple):
 
     phase: str = GROW
     growth: Growth | None = None
+    paused: Growth | None = None  # the first fit of the other form, between its rounds
     finished: tuple[Fitted, ...] = ()
     refitted: tuple[Posterior, ...] = ()  # on all episodes; the best first
     hurried: bool = False  # the time did not suffice for all fits
@@ -97,24 +100,47 @@ class Worlds:
     # ---- fits ----
 
     def _grow(self, state: Fits, hurry: bool) -> tuple[Fits, Row | None]:
-        growth = state.growth or self._next(state)
-        if growth is None or (hurry and state.finished and state.growth is None):
+        growth = state.growth or state.paused or self._next(state)
+        if state.growth is None and state.paused is not None:
+            state = state._replace(paused=None)
+        elif growth is None or (hurry and state.finished and state.growth is None):
             return state._replace(phase=OVER, hurried=state.hurried or growth is not None), None
-        after = self.grower.step(growth)
-        ended = after.stage == "quarter" and (hurry or self._hopeless(state, after))
-        if after.best is None or not (after.over or ended):
-            return state._replace(growth=after), None
-        cut = hurry and not after.over
-        state = self._finished(state, after.best)._replace(growth=None, hurried=state.hurried or cut)
-        return state, self.row(state, state.finished[-1])
+        after = growth if self._given_up(state, growth, hurry) else self.grower.step(growth)
+        if after.best is not None and (after.over or self._given_up(state, after, hurry)):
+            cut = hurry and not after.over
+            state = self._finished(state, after.best)._replace(growth=None, hurried=state.hurried or cut)
+            return state, self.row(state, state.finished[-1])
+        other = state.paused or self._other(state, after)
+        if after.stage == "quarter" and other is not None and self._work(other) < self._work(after):
+            return state._replace(growth=other, paused=after), None
+        return state._replace(growth=after), None
+
+    def _work(self, growth: Growth) -> float:
+        """Numbers in the transitions of the next round."""
+        states = start_of(growth.number, growth.form.memory).states if growth.best is None else 2 * growth.best.states
+        return self.grower.sweeps[growth.form].records.inputs * states**2
+
+    def _other(self, state: Fits, growth: Growth) -> Growth | None:
+        """The first fit of the other form, if it has not begun: of first fits, the cheaper round is next."""
+        memory = not growth.form.memory
+        begun = any(fit.posterior.form.memory == memory for fit in state.finished)
+        exists = any(form.memory == memory for form in self.forms)
+        return self.grower.begin(memory, 0) if exists and not begun else None
+
+    def _given_up(self, state: Fits, growth: Growth, hurry: bool) -> bool:
+        """Whether a fit ends between two rounds: in a hurry, or because it would not reach the other form's bound."""
+        if growth.stage != "quarter" or growth.round == 0:
+            return False
+        return hurry or self._hopeless(state, growth)
 
     def _hopeless(self, state: Fits, growth: Growth) -> bool:
         """Whether a few more rounds like the last would not reach the bound of the other form."""
-        bounds = [fit.posterior.bound for fit in state.finished if fit.posterior.form.memory != growth.form.memory]
+        others = [fit.posterior for fit in state.finished] + [each.best for each in (state.paused,) if each is not None]
+        bounds = [each.bound for each in others if each is not None and each.form.memory != growth.form.memory]
         best = growth.best
-        if not bounds or best is None or growth.round < FIRST_ROUNDS:
+        if not bounds or best is None or growth.round < FIRST_ROUNDS[growth.form.memory]:
             return False
-        return best.bound + MORE_ROUNDS * max(growth.gain, 0.0) < max(bounds)
+        return best.bound + MORE_ROUNDS[growth.form.memory] * max(growth.gain, 0.0) < max(bounds)
 
     def _next(self, state: Fits) -> Growth | None:
         """The next fit; None: enough."""

@@ -17,6 +17,7 @@ from decpomdp.worlds.sweep import Sweeps
 BY_INPUT, BY_PART, BY_STATE = range(3)  # who shares the noise
 OVERLAP = 0.3  # of observations: states with less are not merged
 SEE_PRIOR, PAY_PRIOR = 0.1, 0.3  # of merge proposals
+CHEAP = 100_000  # transitions up to which a single pair is tried without an estimated gain
 ENTROPY_ROWS = 20_000  # on which the entropy of pairs is measured
 
 
@@ -98,7 +99,7 @@ def merge_pairs(sweeps: Sweeps, posterior: Posterior, failed: int = 0) -> list[t
     order = np.argsort(-gains, axis=None, kind="stable")[failed:]
     for i, j in zip(*(axis.tolist() for axis in np.unravel_index(order, gains.shape)), strict=True):
         if not gains[i, j] > 0:
-            if not pairs and states <= 64 and gains[i, j] > -np.inf:
+            if not pairs and records.inputs * states**2 <= CHEAP and gains[i, j] > -np.inf:
                 pairs.append((float(gains[i, j]), i, j))
             break
         if i not in used and j not in used:
