@@ -1,5 +1,6 @@
 """Fits of worlds: the number of states, the choice of the form, resume."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -14,6 +15,7 @@ from decpomdp.worlds.data import Form, alphabet_of, records_of
 from decpomdp.worlds.learner import DONE, REFITS, Fits, Fitted, Worlds, clearly_better
 from decpomdp.worlds.moves import copies, one_state
 from decpomdp.worlds.posterior import posterior_of
+from decpomdp.worlds.product import own_records, product_of
 from decpomdp.worlds.sweep import Sweeps
 
 
@@ -66,6 +68,37 @@ def test_over_complete_worlds_are_without_caution(tiger):
     while state.phase != DONE:
         state, _ = learner.step(state, hurry=False)
     assert [posterior.trusted for posterior in state.refitted] == [False, True]
+
+
+def test_tuples_of_the_agents_own_states_are_their_product():
+    log = small_log(episodes=12, first=True, agents=((2, 2), (3, 2), (2, 3)))
+    log = dataclasses.replace(log, rewards=np.zeros(log.steps))
+    records = records_of(log, alphabet_of(log), Form())
+    worlds, logs = [], np.zeros(log.count)
+    for n in range(3):
+        own = own_records(records, n)
+        alone = dataclasses.replace(
+            log, agents=log.agents[n : n + 1], observations=log.observations[:, n : n + 1],
+            actions=log.actions[:, n : n + 1], behaviour=log.behaviour[:, n : n + 1],
+        )  # fmt: skip
+        expected = records_of(alone, alphabet_of(alone), Form())
+        assert all(np.array_equal(a, b) for a, b in zip(own.log, expected.log, strict=True))
+        assert np.array_equal(own.parts, expected.parts)
+        worlds.append(copies(own, one_state(own), 2, np.random.default_rng(n), 1.0, 0, 0.0))
+        logs += Sweeps(own).logs(worlds[-1], beam=0.0)
+    product = product_of(records, worlds)
+    assert product.states == 8
+    np.testing.assert_allclose(Sweeps(records).logs(product, beam=0.0), logs, rtol=1e-12)
+
+
+def test_agents_with_places_of_their_own_have_tuples_of_places():
+    log = dp.simulate("generated:positions,agents=2,size=2,seed=1", "random", episodes=300, horizon=20, seed=1)
+    learner = Worlds(log, seed=1, most=400)
+    state = learner.init()
+    while not state.finished:
+        state, _ = learner.step(state, hurry=False)
+    assert state.finished[0].product
+    assert state.finished[0].posterior.states == 4
 
 
 def test_a_resumed_fit_ends_with_the_same_bytes():

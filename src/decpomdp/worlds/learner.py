@@ -1,7 +1,7 @@
 """Episodes -> several fitted worlds: restarts of both forms, an over-complete world, and a choice by held-out episodes.
 
-    fits          one with memory and a plain one, by turns, then restarts of the form that predicts held-out episodes
-                  better
+    fits          one that begins with tuples of the agents' own states; one with memory and a plain one, by turns; then
+                  restarts of the form that predicts held-out episodes better
     over-complete the best fit with more copies of its states, not merged: a guard against too few states
     refits        the worlds that predict held-out episodes about as well as the best one, on all episodes
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Episodes, Row
 from decpomdp.worlds.calibration import trusted
 from decpomdp.worlds.data import Alphabet, Form, Records, alphabet_of, records_of
-from decpomdp.worlds.growth import Grower, Growth, start_of
+from decpomdp.worlds.growth import PRODUCT, Grower, Growth, start_of
 from decpomdp.worlds.moves import BY_INPUT, BY_PART, copies
 from decpomdp.worlds.posterior import Floats, Posterior, weak_prior
 from decpomdp.worlds.sweep import NEVER, Sweeps
@@ -43,6 +43,7 @@ class Fitted(NamedTuple):
     posterior: Posterior
     heldout: NDArray[np.float64]  # [k] log likelihood of every held-out episode
     over_complete: bool = False
+    product: bool = False  # began with tuples of the agents' own states
 
 
 class Fits(NamedTuple):
@@ -108,9 +109,10 @@ class Worlds:
         after = growth if self._given_up(state, growth, hurry) else self.grower.step(growth)
         if after.best is not None and (after.over or self._given_up(state, after, hurry)):
             cut = hurry and not after.over
-            state = self._finished(state, after.best)._replace(growth=None, hurried=state.hurried or cut)
+            state = self._finished(state, after.best, product=after.number == PRODUCT)
+            state = state._replace(growth=None, hurried=state.hurried or cut)
             return state, self.row(state, state.finished[-1])
-        other = state.paused or self._other(state, after)
+        other = (state.paused or self._other(state, after)) if after.number == 0 else None
         if after.stage == "quarter" and other is not None and self._work(other) < self._work(after):
             return state._replace(growth=other, paused=after), None
         return state._replace(growth=after), None
@@ -123,7 +125,7 @@ class Worlds:
     def _other(self, state: Fits, growth: Growth) -> Growth | None:
         """The first fit of the other form, if it has not begun: of first fits, the cheaper round is next."""
         memory = not growth.form.memory
-        begun = any(fit.posterior.form.memory == memory for fit in state.finished)
+        begun = any(fit.posterior.form.memory == memory and not fit.product for fit in state.finished)
         exists = any(form.memory == memory for form in self.forms)
         return self.grower.begin(memory, 0) if exists and not begun else None
 
@@ -134,17 +136,21 @@ class Worlds:
         return hurry or self._hopeless(state, growth)
 
     def _hopeless(self, state: Fits, growth: Growth) -> bool:
-        """Whether a few more rounds like the last would not reach the bound of the other form."""
-        others = [fit.posterior for fit in state.finished] + [each.best for each in (state.paused,) if each is not None]
-        bounds = [each.bound for each in others if each is not None and each.form.memory != growth.form.memory]
+        """Whether a few more rounds like the last would not reach the bound of the other form, or of tuples."""
+        memory = growth.form.memory
+        others = [fit.posterior for fit in state.finished if fit.product or fit.posterior.form.memory != memory]
+        others += [state.paused.best] if state.paused is not None and state.paused.best is not None else []
+        bounds = [each.bound for each in others]
         best = growth.best
-        if not bounds or best is None or growth.round < FIRST_ROUNDS[growth.form.memory]:
+        if not bounds or best is None or growth.round < FIRST_ROUNDS[memory]:
             return False
-        return best.bound + MORE_ROUNDS[growth.form.memory] * max(growth.gain, 0.0) < max(bounds)
+        return best.bound + MORE_ROUNDS[memory] * max(growth.gain, 0.0) < max(bounds)
 
     def _next(self, state: Fits) -> Growth | None:
         """The next fit; None: enough."""
-        done = [fit.posterior.form.memory for fit in state.finished]
+        if not state.finished and len(self.episodes.agents) > 1:
+            return self.grower.begin(False, PRODUCT)
+        done = [fit.posterior.form.memory for fit in state.finished if not fit.product]
         for memory in (True, False):
             if memory not in done and any(form.memory == memory for form in self.forms):
                 return self.grower.begin(memory, 0)
@@ -156,17 +162,18 @@ class Worlds:
             )
             if not clearly_better(best.heldout, other.heldout, CLEAR):
                 leader = done.count(True) < done.count(False)
-        own = sorted((f.posterior.bound for f in state.finished if f.posterior.form.memory == leader), reverse=True)
+        own = [f.posterior.bound for f in state.finished if f.posterior.form.memory == leader and not f.product]
+        own.sort(reverse=True)
         work = self.grower.sweeps[best.posterior.form].records.steps * best.posterior.states
         enough = len(own) >= np.clip(RESTART_WORK / work, *RESTARTS) or (
             len(own) >= SAME and own[0] - own[SAME - 1] < NAT
         )
         return None if enough else self.grower.begin(leader, done.count(leader))
 
-    def _finished(self, state: Fits, posterior: Posterior, over_complete: bool = False) -> Fits:
+    def _finished(self, state: Fits, posterior: Posterior, over_complete: bool = False, product: bool = False) -> Fits:
         sweeps = Sweeps(self.records(posterior.form, self.held), self.threads, self.stop)
         heldout = sweeps.logs(posterior.mean()) if len(self.held) else np.zeros(0)
-        return state._replace(finished=(*state.finished, Fitted(posterior, heldout, over_complete)))
+        return state._replace(finished=(*state.finished, Fitted(posterior, heldout, over_complete, product)))
 
     def best(self, state: Fits) -> Fitted:
         """The best bound, unless others are clearly better on held-out episodes: then the best bound of those."""

@@ -1,0 +1,52 @@
+"""A start for agents that have states of their own: one world per agent, and the product of these.
+
+The world of agent n is fitted to its own actions and observations, without rewards. If moves and observations of agents
+are independent, or nearly, the states of the team are tuples of such states. EM from noisy copies hardly finds tuples:
+with three agents of three places each it stops at half of the 27 states.
+"""
+
+import numpy as np
+
+from decpomdp.core.agent import joint_table
+from decpomdp.kernels.world_filter import Log
+from decpomdp.worlds.data import Alphabet, Form, Records
+from decpomdp.worlds.posterior import Tables
+
+
+def own_records(records: Records, n: int) -> Records:
+    """What agent n did and saw, of plain records with one group of symbols per agent."""
+    all_agents, log, form = records.alphabet, records.log, Form()
+    size = all_agents.observations[n]
+    own = Alphabet(
+        (all_agents.agents[n],), all_agents.discount, np.zeros(1), None, np.arange(size), all_agents.first,
+        all_agents.ends,
+    )  # fmt: skip
+    acts = joint_table(all_agents.actions)[:, n]
+    inputs = np.where(log.inputs >= 0, acts[log.inputs], -1).astype(np.int32)
+    groups = [n, len(records.groups) - 1] if all_agents.ends else [n]
+    begins, own_begins = np.cumsum([0, *records.groups])[groups], np.array([0, size])[: len(groups)]
+    symbols = log.symbols[:, groups]
+    symbols = np.where(symbols >= 0, symbols - begins + own_begins, -1).astype(np.int32)
+    rewards = np.where(log.rewards >= 0, 0, -1).astype(np.int32)
+    paid = np.ones((len(all_agents.agents[n].actions), 1))
+    return Records(own, form, Log(log.offsets, inputs, symbols, rewards), own.groups(form), own.parts(form), paid)
+
+
+def product_of(records: Records, worlds: list[Tables]) -> Tables:
+    """The world whose states are tuples of the agents' states; rewards are those that occur with an input."""
+    acts, states = joint_table(records.alphabet.actions), joint_table([world.states for world in worlds])  # [., n]
+    start, move = np.ones(len(states)), np.ones((len(acts), len(states), len(states)))
+    see = list[np.ndarray]()
+    ends = np.zeros((len(acts) + 1, len(states), 2))
+    for n, world in enumerate(worlds):
+        z = states[:, n]
+        inputs = np.append(acts[:, n], len(world.move))  # the last one is before the first action
+        start *= world.start[z]
+        move *= world.move[acts[:, n]][:, z][:, :, z]
+        see.append(np.ascontiguousarray(world.see[0][inputs][:, z]))
+        if records.alphabet.ends:
+            ends += world.see[1][inputs][:, z] / len(worlds)
+    if records.alphabet.ends:
+        see.append(ends)
+    pay = np.repeat(records.paid[:, None], len(states), axis=1)
+    return Tables(start, move, tuple(see), pay)
