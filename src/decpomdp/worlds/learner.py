@@ -101,11 +101,12 @@ class Worlds:
     # ---- fits ----
 
     def _grow(self, state: Fits, hurry: bool) -> tuple[Fits, Row | None]:
+        fresh = state.growth is None and state.paused is None
         growth = state.growth or state.paused or self._next(state)
-        if state.growth is None and state.paused is not None:
-            state = state._replace(paused=None)
-        elif growth is None or (hurry and state.finished and state.growth is None):
+        if growth is None or (hurry and state.finished and fresh):
             return state._replace(phase=OVER, hurried=state.hurried or growth is not None), None
+        if state.growth is None:
+            state = state._replace(paused=None)
         after = growth if self._given_up(state, growth, hurry) else self.grower.step(growth)
         if after.best is not None and (after.over or self._given_up(state, after, hurry)):
             cut = hurry and not after.over
