@@ -73,7 +73,7 @@ def ours(case, move, seen, threads, precision="double", repeats=0):
     from decpomdp.kernels.expectation import FilterTables
     from decpomdp.learners.posterior import AgentPosterior, Counts
     from decpomdp.learners.sweep import DOUBLE, SINGLE, Evaluated, Task, count
-    from decpomdp.learners.weighing import Weighed, steps_of
+    from decpomdp.learners.weighing import Weighed, by_utility
 
     (count_of, _), nodes = case.symbols.shape, len(case.start)
     width = len(move) // SYMBOLS
@@ -89,11 +89,11 @@ def ours(case, move, seen, threads, precision="double", repeats=0):
     kind = DOUBLE if precision == "double" else SINGLE
     initial, back = np.tile(case.start, (1 + width, 1)), np.ascontiguousarray(move.transpose(0, 2, 1))
     laid = (FilterTables(*(t.astype(kind) for t in (initial, np.ascontiguousarray(case.emit.T), move, back))),)
-    steps = steps_of(data, np.zeros(count_of * T))
-    task = Task(lay_out(data, nodes), steps, float(count_of), None, False, threads, kind)
+    steps = by_utility(data, None, np.ones(count_of))
+    task = Task(lay_out(data, nodes), steps, float(count_of), 0.0, threads, kind)
     empty = Counts(np.zeros((1, nodes)), np.zeros((nodes, SYMBOLS)), np.zeros((nodes, SYMBOLS, width, nodes)))
     holder = (AgentPosterior(agent, None, empty, None, None, None),)
-    weighed = Weighed(rewards.ravel(), 0.0, 0.0, np.ones(T))  # as the peers do: all of an episode's weight at its end
+    weighed = Weighed(rewards.ravel(), 0.0, float(count_of))  # as the peers do: all of an episode's weight at its end
     result = {}
 
     def step():
