@@ -196,10 +196,13 @@ def drawn(values: dict[Cell, float], behaved: dict[tuple[str, str], float], path
             axis.axhline(behaved[problem, behaviour], color="0.6", lw=1, label="the behaviour")
             axis.set(xscale="log", title=f"{problem}, {behaviour}")
             axis.set_yscale("symlog", linthresh=20) if problem == "dectiger" else None
+            counts = sorted({cell.episodes for cell in values})
+            axis.set_xticks(counts, [str(count) for count in counts])
+            axis.minorticks_off()
         row[0].set_ylabel("value")
     for axis in axes[-1]:
         axis.set_xlabel("episodes")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     figure.savefig(path, dpi=110)
 
 

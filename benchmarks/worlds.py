@@ -10,6 +10,7 @@ so that the result depends on the seeds alone.
 """
 
 import argparse
+import statistics
 import time
 import warnings
 from types import SimpleNamespace
@@ -41,9 +42,11 @@ def coverage(seeds: list[int]) -> None:
                 rows.append((count, given, warned, given and low <= value <= high, high - low if given else 0.0))
                 span = f"[{low:.4g}, {high:.4g}]" if given else "no interval"
                 print(f"{name} {count} seed {seed}: true {value:.4f}, {span}; {facts['warnings']}", flush=True)
-    covered = [row[3] for row in rows if row[1] and not row[2]]
+    given = [row for row in rows if row[1]]
+    for text, chosen in (("", given), (" without a warning", [row for row in given if not row[2]])):
+        width, covered = statistics.median(row[4] for row in chosen) if chosen else 0.0, sum(row[3] for row in chosen)
+        print(f"{covered} of {len(chosen)} intervals{text} hold the true value; median width {width:.3g}")
     large = [row[2] for row in rows if row[0] >= 1000]
-    print(f"{sum(covered)} of {len(covered)} intervals without a warning hold the true value")
     print(f"warnings on {sum(large)} of {len(large)} logs of 1000 episodes or more")
 
 

@@ -17,6 +17,7 @@ from decpomdp.interaction.world.method import (
     cautious,
     choose,
     contenders,
+    interval,
     planning_ends,
     toy_episodes,
 )
@@ -111,6 +112,14 @@ def test_another_planner_must_be_clearly_better():
     origins = ["fb-hsvi in world 0", "periem in world 0", "search in world 0", "clone"]
     assert contenders(drawn, drawn.mean(0), origins) == [0, 2, 3]
     assert contenders(drawn[:, :, 1:], drawn.mean(0)[:, 1:], origins[1:]) == [0, 1, 2]
+
+
+def test_the_interval_is_a_union_over_the_worlds_and_the_refit_without_priors():
+    drawn = np.array([[1.0, 10.0], [3.0, 14.0]])  # variances 2 and 8; the bootstrap has 2
+    low, high = interval((2.0, 12.0), drawn, (0.0, 2.0), 5.0)
+    assert low == pytest.approx(2 - 4)
+    assert high == pytest.approx(12 + 2 * 10**0.5)
+    assert interval((2.0, 12.0), drawn, (0.0, 2.0), 50.0)[1] == pytest.approx(50 + 4)
 
 
 def test_a_discount_of_one_is_refused():

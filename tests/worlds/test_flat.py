@@ -71,7 +71,7 @@ def test_rewards_are_expected_values():
     log = small_log(agents=((2, 2), (1, 2)), episodes=200)
     alphabet = alphabet_of(log)
     fitted = posterior(records_of(log, alphabet, Form()))
-    np.testing.assert_allclose(world_of(alphabet, fitted).reward, fitted.mean().pay @ alphabet.values)
+    np.testing.assert_allclose(world_of(alphabet, fitted).reward, fitted.mean().pay @ alphabet.values[0])
 
 
 def test_an_ended_episode_earns_nothing():
@@ -113,7 +113,7 @@ def test_in_a_cautious_world_unknown_steps_lead_nowhere(form, kind):
     np.testing.assert_array_equal(world.transition[1, :count, nowhere], 0)
     np.testing.assert_allclose(world.transition[1, :count, :count], plain.transition[1, :count, :count])
     assert world.transition[0, nowhere, nowhere] == 1
-    mean = fitted.counts.pay.sum((0, 1)) @ alphabet.values / fitted.counts.pay.sum()
+    mean = fitted.counts.pay.sum((0, 1)) @ alphabet.values[0] / fitted.counts.pay.sum()
     assert world.reward[1, nowhere] == pytest.approx(mean)
 
 

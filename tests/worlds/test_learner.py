@@ -10,7 +10,7 @@ from worlds.logs import small_log
 
 import decpomdp as dp
 from decpomdp.io.checkpoints import decode, encode
-from decpomdp.worlds.calibration import rare_steps, weighted_slope
+from decpomdp.worlds.calibration import overconfidence, predictions, weighted_slope
 from decpomdp.worlds.data import Form, alphabet_of, records_of
 from decpomdp.worlds.learner import DONE, REFITS, Fits, Fitted, Worlds, clearly_better
 from decpomdp.worlds.moves import copies, one_state
@@ -133,7 +133,7 @@ def test_predicted_rewards_of_held_out_steps_are_those_of_all_state_paths(memory
     sweeps = Sweeps(records)
     one = copies(records, one_state(records), 3, np.random.default_rng(0), 1.0, 0, 0.0)
     posterior = posterior_of(records, sweeps.expected(one)[1])
-    predicted, paid, rare = rare_steps(posterior, records)
+    predicted, paid, rare, logs, _ = predictions(posterior, records)
     tables, see, place = posterior.mean(), np.concatenate(posterior.mean().see, axis=-1), 0
     lengths = [int(np.sum(records.log.inputs[a:b] >= 0)) for a, b in itertools.pairwise(records.log.offsets)]
     for t in range(max(lengths)):
@@ -143,13 +143,14 @@ def test_predicted_rewards_of_held_out_steps_are_those_of_all_state_paths(memory
                 seen = records.log.inputs[rows], records.log.symbols[rows]
                 before = records.log.rewards[begin : begin + t]
                 odds = []
-                for reward in range(len(alphabet.values)):
+                for reward in range(alphabet.values.shape[1]):
                     rewards = np.append(before, reward)
                     odds.append(enumerate_paths(tables.start, tables.move, see, tables.pay, *seen, rewards)[0])
-                assert predicted[place] == pytest.approx(np.average(alphabet.values, weights=odds), rel=1e-9)
-                assert paid[place] == alphabet.values[records.log.rewards[begin + t]]
+                assert predicted[place] == pytest.approx(np.average(alphabet.values[0], weights=odds), rel=1e-9)
+                assert paid[place] == alphabet.values[0, records.log.rewards[begin + t]]
                 place += 1
     assert place == len(rare)
+    np.testing.assert_allclose(logs, sweeps.logs(posterior.mean(), beam=0.0), rtol=1e-9)
     assert np.all((rare >= 0) & (rare <= 1 + 1e-12))
 
 
@@ -166,3 +167,16 @@ def test_the_slope_tells_good_from_bad_predictions():
     assert error == pytest.approx(np.sqrt((inverse @ middle @ inverse)[1, 1]), rel=1e-9)
     assert abs(weighted_slope(x, rng.normal(size=400), weights)[0]) < 0.2
     assert weighted_slope(np.ones(400), x, weights) == (0.0, 0.0)
+
+
+def test_a_world_that_is_too_sure_of_itself_is_noticed(tiger):
+    learner, state, _ = tiger
+    best = learner.best(state).posterior
+    heldout = learner.records(best.form, learner.held)
+    nats, errors = overconfidence(best, heldout)
+    assert abs(nats) < 0.01
+    assert abs(errors) < 3
+    sure = best._replace(counts=best.counts.mapped(lambda rows: rows**2))
+    nats, errors = overconfidence(sure, heldout)
+    assert nats > 0.01
+    assert errors > 3

@@ -9,7 +9,7 @@ from oracles.worlds import enumerate_paths
 from worlds.logs import small_log
 
 from decpomdp.worlds import sweep
-from decpomdp.worlds.data import Form, alphabet_of, records_of
+from decpomdp.worlds.data import LEVELS, Form, alphabet_of, records_of, reward_levels
 from decpomdp.worlds.posterior import Tables, posterior_of, weak_prior
 from decpomdp.worlds.sweep import PHASE, Sweeps, occupied
 
@@ -118,13 +118,38 @@ def test_the_beam_changes_little():
     assert sweeps.expected(tables)[0] == pytest.approx(sweeps.expected(tables, beam=0.0)[0], abs=1e-2)
 
 
-def test_continuous_rewards_are_put_into_bins_whose_mean_is_kept():
+def test_continuous_rewards_are_put_into_levels_whose_mean_is_kept():
     log = small_log(episodes=300)
     noisy = dataclasses.replace(log, rewards=log.rewards + np.random.default_rng(0).normal(size=log.steps))
     alphabet = alphabet_of(noisy)
     data = records_of(noisy, alphabet, Form())
-    assert len(alphabet.values) == 24
-    assert alphabet.values[data.log.rewards].mean() == pytest.approx(noisy.rewards.mean())
+    assert alphabet.values.shape == (6, LEVELS)
+    levels = alphabet.values[data.log.inputs, data.log.rewards]
+    assert levels.mean() == pytest.approx(noisy.rewards.mean())
+    assert (noisy.rewards - levels).std() < 0.25 * noisy.rewards.std()
+    pay = np.random.default_rng(1).dirichlet(np.ones(LEVELS), (12, 3))
+    expected = [[pay[v, z] @ alphabet.values[v % 6] for z in range(3)] for v in range(12)]
+    np.testing.assert_allclose(alphabet.expected(pay), expected)
+
+
+def test_noise_around_a_few_rewards_gives_them_back():
+    rng = np.random.default_rng(0)
+    acts = rng.integers(0, 3, 6000)
+    means = np.array([[-50.0, 20.0], [-101.0, 9.0], [-2.0, -2.0]])[acts, rng.integers(0, 2, 6000)]
+    values, edges = reward_levels(means + rng.normal(size=6000), acts, 4)
+    np.testing.assert_allclose(values[:2], [[-50, 20], [-101, 9]], atol=0.2)
+    assert values[2, 0] == pytest.approx(-2, abs=0.2)
+    assert np.all(np.abs(edges[:2, 0] + [15, 46]) < 5)
+    assert np.all(edges[2:] == np.inf)  # one level; the last action never occurs
+
+
+def test_a_rare_reward_has_its_own_level_and_does_not_blur_the_others():
+    rewards = np.random.default_rng(0).uniform(size=5000)
+    rewards[7] = -1000.0
+    values, edges = reward_levels(rewards, np.zeros(5000, np.int64), 1)
+    assert values[0, 0] == -1000
+    assert edges.shape == (1, LEVELS - 1)
+    assert np.diff(edges[0, 1:]).max() < 0.3
 
 
 def test_states_that_are_hardly_visited_are_dropped():

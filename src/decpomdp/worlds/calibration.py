@@ -1,10 +1,15 @@
-"""Whether a world may be trusted in steps that the episodes hardly have: a check on held-out episodes.
+"""How well a world predicts held-out episodes: in steps that the other episodes hardly have, and at all.
 
 A *rare* step is a pair (input, hidden state) with fewer than `KNOWN` expected visits in the episodes of the fit. Its
 rows are borrowed from other rows. Held-out episodes have rare steps too. With the predicted reward x_i and the actual
 reward y_i of held-out step i, and the probability w_i that the step is rare, the slope of y on x, weighted by w, is
 about 1 if borrowed rows predict well, and about 0 if they do not.
+
+The *excess* of an observation or reward is its log probability plus the entropy of what was predicted. Its expectation
+is 0 if the world is right, whatever the behaviour is, and below 0 if the world is too sure of itself.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,39 +21,71 @@ KNOWN = 1.0  # visits from which a step is known
 STEPS, SLOPE, ERRORS = 100.0, 0.8, 2.0  # rare held-out steps, and the slope less so many standard errors, at least
 
 
+class Predictions(NamedTuple):
+    """Held-out episodes, each step predicted from the steps before it."""
+
+    reward: Floats  # [i] expected
+    paid: Floats  # [i]
+    rare: Floats  # [i] probability that the step is rare
+    logs: Floats  # [k] log likelihood of every episode
+    excess: Floats  # [k] sum over its observations and rewards
+
+
 def trusted(posterior: Posterior, heldout: Records) -> bool:
     """Whether predictions of rare steps hold on held-out episodes."""
-    predicted, paid, rare = rare_steps(posterior, heldout)
-    if rare.sum() < STEPS:
+    steps = predictions(posterior, heldout)
+    if steps.rare.sum() < STEPS:
         return False
-    slope, error = weighted_slope(predicted, paid, rare)
+    slope, error = weighted_slope(steps.reward, steps.paid, steps.rare)
     return slope - ERRORS * error >= SLOPE
 
 
-def rare_steps(posterior: Posterior, records: Records) -> tuple[Floats, Floats, Floats]:
-    """Of every step: the reward that is expected before it is seen, the reward, the probability that it is rare."""
+def overconfidence(posterior: Posterior, heldout: Records) -> tuple[float, float]:
+    """Nats a step by which held-out episodes are less likely than the world expects, and that in standard errors."""
+    excess = predictions(posterior, heldout).excess
+    if len(excess) < 2:
+        return 0.0, 0.0
+    nats = -float(excess.sum()) / heldout.steps
+    return nats, -float(excess.mean() / np.maximum(excess.std(ddof=1) / len(excess) ** 0.5, 1e-12))
+
+
+def predictions(posterior: Posterior, records: Records) -> Predictions:
+    """Predict every step of `records` from the steps before it."""
     log, tables, values = records.log, posterior.mean(), records.alphabet.values
-    see, pay = np.concatenate(tables.see, axis=-1), tables.pay @ values
-    rare = posterior.counts.pay.sum(-1) < KNOWN  # [v, z]
+    rare = (posterior.counts.pay.sum(-1) < KNOWN)[..., None] * 1.0  # [v, z, 1]
     starts, lengths = log.offsets[:-1], np.diff(log.offsets)
+    firsts = np.cumsum([0, *records.groups])
     belief = np.tile(tables.start, (records.episodes, 1))  # [k, z] before the observations of a step
+    logs, excess = np.zeros(records.episodes), np.zeros(records.episodes)
     rows = list[Floats]()
+
+    def compare(k: NDArray[np.int64], chances: Floats, came: NDArray[np.int32]) -> None:
+        """Add the log probability of each outcome, and its excess."""
+        own = np.log(np.maximum(chances[np.arange(len(k)), came], 1e-300))
+        logs[k] += own
+        excess[k] += own - (chances * np.log(np.maximum(chances, 1e-300))).sum(1)
+
     for t in range(int(lengths.max())):
         k = np.nonzero(t < lengths)[0]
-        k = k[log.inputs[starts[k] + t] >= 0]
         now = starts[k] + t
-        before, v = (np.full(len(k), records.inputs) if t == 0 else log.inputs[now - 1]), log.inputs[now]
-        here = belief[k]
-        for symbols in log.symbols[now].T:
+        before, here = (np.full(len(k), records.inputs) if t == 0 else log.inputs[now - 1]), belief[k]
+        for table, first, symbols in zip(tables.see, firsts, log.symbols[now].T, strict=False):
             shown = symbols >= 0
-            here[shown] *= see[before[shown], :, symbols[shown]]
-        here = _rows(here)
-        rows.append(np.stack([(here * pay[v]).sum(1), values[log.rewards[now]], (here * rare[v]).sum(1)]))
-        here = _rows(here * tables.pay[v, :, log.rewards[now]])
-        for each in np.unique(v):
-            belief[k[v == each]] = here[v == each] @ tables.move[each]
-    predicted, paid, share = np.concatenate(rows, axis=1)
-    return predicted, paid, share
+            own, seen = before[shown], symbols[shown] - first
+            compare(k[shown], _expected(here[shown], own, table), seen)
+            here[shown] = _rows(here[shown] * table[own, :, seen])
+        acting = log.inputs[now] >= 0
+        k, now, here = k[acting], now[acting], here[acting]
+        v, paid = log.inputs[now], log.rewards[now]
+        chances = _expected(here, v, tables.pay)
+        compare(k, chances, paid)
+        value = values[v % len(values)]  # [i, r]
+        rows.append(
+            np.stack([(chances * value).sum(1), value[np.arange(len(k)), paid], _expected(here, v, rare)[:, 0]])
+        )
+        belief[k] = _expected(_rows(here * tables.pay[v, :, paid]), v, tables.move)
+    expected, got, share = np.concatenate(rows, axis=1)
+    return Predictions(expected, got, share, logs, excess)
 
 
 def weighted_slope(x: Floats, y: Floats, weights: Floats) -> tuple[float, float]:
@@ -59,6 +96,14 @@ def weighted_slope(x: Floats, y: Floats, weights: Floats) -> tuple[float, float]
         return 0.0, 0.0
     slope = float((weights * x * y).sum()) / spread
     return slope, float(np.sqrt((weights**2 * x**2 * (y - slope * x) ** 2).sum())) / spread
+
+
+def _expected(belief: Floats, inputs: NDArray[np.int32], table: Floats) -> Floats:
+    """[i, y]: the row of table[v, z, y] that belief[i, z] expects after inputs[i]."""
+    out = np.empty((len(belief), table.shape[-1]))
+    for v in np.unique(inputs):
+        out[inputs == v] = belief[inputs == v] @ table[v]
+    return out
 
 
 def _rows(table: NDArray[np.float64]) -> Floats:

@@ -9,6 +9,7 @@ one more if episodes end by themselves ("goes on" or "ended").
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,9 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes
 from decpomdp.core.agent import joint_numbers, joint_table
 from decpomdp.kernels.world_filter import Log
 
-CATEGORIES = 40  # most distinct rewards that are told apart; more are put into bins
-BINS = 24  # of equal size
+CATEGORIES = 40  # most distinct rewards that are told apart; more are put into levels
+LEVELS, WITHIN = 8, 0.1  # most of a joint action; enough if the deviation within them is this share of the whole
+TAIL = 0.01  # share of the rewards at either end that does not count for the whole
 GOES_ON, ENDED = 0, 1
 
 
@@ -36,8 +38,8 @@ class Alphabet:
 
     agents: tuple[Agent, ...]
     discount: float
-    values: NDArray[np.float64]  # [r] reward of every category
-    edges: NDArray[np.float64] | None  # [r - 1] between bins; None: every distinct reward is a category
+    values: NDArray[np.float64]  # [u, r] reward of every category after a joint action
+    edges: NDArray[np.float64]  # [u, r - 1] between categories
     seen: NDArray[np.int64]  # joint observations that occur
     first: bool  # whether agents see something before the first action
     ends: bool  # whether episodes end by themselves
@@ -53,6 +55,18 @@ class Alphabet:
     @property
     def joint_actions(self) -> int:
         return int(np.prod(self.actions))
+
+    def categories(self, rewards: NDArray[np.float64], acts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[i]: the category of rewards[i] after joint action acts[i]."""
+        result = np.empty(len(rewards), np.int64)
+        for u in np.unique(acts):
+            result[acts == u] = np.searchsorted(self.edges[u], rewards[acts == u], side="right")
+        return result
+
+    def expected(self, pay: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[v, z]: sum over categories of pay[v, z, r] times their rewards."""
+        by_action = pay.reshape(-1, *self.values.shape[:1], *pay.shape[1:])  # [m, u, z, r]
+        return (by_action @ self.values[..., None])[..., 0].reshape(pay.shape[:2])
 
     def memories(self, form: Form) -> int:
         """Different last observations, "none" included; 1 in the plain form."""
@@ -79,12 +93,13 @@ class Alphabet:
 
 def alphabet_of(episodes: Episodes) -> Alphabet:
     """The symbols that occur."""
-    values, edges = np.unique(episodes.rewards), None
-    if len(values) > CATEGORIES:
-        edges = np.unique(np.quantile(episodes.rewards, np.arange(1, BINS) / BINS))
-        bins = np.searchsorted(edges, episodes.rewards, side="right")
-        totals = np.bincount(bins, episodes.rewards, len(edges) + 1)
-        values = totals / np.maximum(np.bincount(bins, minlength=len(edges) + 1), 1)
+    values = np.unique(episodes.rewards)
+    edges = (values[1:] + values[:-1]) / 2
+    actions = [len(agent.actions) for agent in episodes.agents]
+    values, edges = (np.broadcast_to(each, (int(np.prod(actions)), len(each))) for each in (values, edges))
+    if values.shape[1] > CATEGORIES:
+        acts = joint_numbers(episodes.actions.astype(np.int64).T, actions)
+        values, edges = reward_levels(episodes.rewards, acts, len(values))
     firsts = episodes.offsets[:-1]
     first = bool(np.all(episodes.observations[firsts] != NO_OBSERVATION))
     shown = np.ones(episodes.steps, bool)
@@ -93,6 +108,61 @@ def alphabet_of(episodes: Episodes) -> Alphabet:
     seen = np.unique(joint_numbers(episodes.observations[shown].astype(np.int64).T, sizes))
     ends = bool(np.any(episodes.terminated)) if episodes.terminated is not None else False
     return Alphabet(episodes.agents, episodes.discount, values, edges, seen, first, ends)
+
+
+class Level(NamedTuple):
+    """A range of rewards of one joint action."""
+
+    gain: float  # what the best cut takes off the sum of squares
+    act: int
+    low: int  # of the first reward, in order
+    high: int
+    cut: int  # the first reward of its upper part
+
+
+def reward_levels(
+    rewards: NDArray[np.float64], acts: NDArray[np.int64], actions: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """[u, r] means and [u, r - 1] edges of levels of continuous rewards.
+
+    The level whose best cut lowers the sum of squares within levels most is cut in two, until the rest is small. Noise
+    around a few values gives back these values, and a rare but large reward has its own level.
+    """
+    order = np.lexsort((rewards, acts))
+    x, u = rewards[order], acts[order]
+    sums = np.concatenate([[0.0], np.cumsum(x - x.mean())])
+
+    def level(low: int, high: int) -> Level:
+        at = np.arange(low + 1, high)
+        at = at[x[at] > x[at - 1]]
+        if not len(at):
+            return Level(0.0, int(u[low]), low, high, low)
+        left, right = sums[at] - sums[low], sums[high] - sums[at]
+        gains = left**2 / (at - low) + right**2 / (high - at) - (left + right) ** 2 / (high - low)
+        best = int(gains.argmax())
+        return Level(float(gains[best]), int(u[low]), low, high, int(at[best]))
+
+    begins = np.append(np.flatnonzero(np.diff(u, prepend=-1)), len(x)).tolist()
+    levels, counts = [level(*ends) for ends in pairwise(begins)], np.ones(actions, np.int64)
+    whole = len(x) * float(np.clip(x, *np.quantile(x, (TAIL, 1 - TAIL))).var())
+    within = float(sum(((x[low:high] - x[low:high].mean()) ** 2).sum() for low, high in pairwise(begins)))
+    while within > WITHIN**2 * whole:
+        best = max((each for each in levels if counts[each.act] < LEVELS), default=None)
+        if best is None or best.gain <= 0:
+            break
+        levels.remove(best)
+        levels += [level(best.low, best.cut), level(best.cut, best.high)]
+        counts[best.act] += 1
+        within -= best.gain
+    values = np.full((actions, int(counts.max())), float(rewards.mean()))
+    edges = np.full((actions, values.shape[1] - 1), np.inf)
+    used = np.zeros(actions, np.int64)
+    for each in sorted(levels, key=lambda level: level.low):
+        values[each.act, used[each.act]] = x[each.low : each.high].mean()
+        if used[each.act]:
+            edges[each.act, used[each.act] - 1] = (x[each.low - 1] + x[each.low]) / 2
+        used[each.act] += 1
+    return values, edges
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,8 +211,7 @@ def records_of(episodes: Episodes, alphabet: Alphabet, form: Form, chosen: NDArr
 
     acts = joint_numbers(episodes.actions[rows].astype(np.int64).T, alphabet.actions)
     rewards = np.full(offsets[-1], -1, np.int32)
-    edges = (alphabet.values[1:] + alphabet.values[:-1]) / 2 if alphabet.edges is None else alphabet.edges
-    rewards[real] = np.searchsorted(edges, episodes.rewards[rows], side="right")
+    rewards[real] = alphabet.categories(episodes.rewards[rows], acts)
 
     first = place[real] == 0
     own = episodes.observations[rows].astype(np.int64)  # [row, n]
@@ -162,7 +231,7 @@ def records_of(episodes: Episodes, alphabet: Alphabet, form: Form, chosen: NDArr
     inputs = np.full(offsets[-1], -1, np.int32)
     last = np.where(joint >= 0, joint, len(alphabet.seen))
     inputs[real] = last * alphabet.joint_actions + acts if form.memory else acts
-    paid = np.zeros((alphabet.memories(form) * alphabet.joint_actions, len(alphabet.values)))
+    paid = np.zeros((alphabet.memories(form) * alphabet.joint_actions, alphabet.values.shape[1]))
     np.add.at(paid, (inputs[real], rewards[real]), 1.0)
     overall = paid.sum(0) + 0.5
     paid = (paid > 0) + 0.5 * overall / overall.sum()

@@ -39,7 +39,7 @@ def world_of(
     """
     form, cut = posterior.form, CUT[posterior.form.memory]
     tables = (posterior.mean() if tables is None else tables).mapped(lambda rows: _cut(rows, cut))
-    paid = tables.pay @ alphabet.values if paid is None else paid
+    paid = alphabet.expected(tables.pay) if paid is None else paid
     seen = _joint_observations(alphabet, form, tables)  # [v + 1, z, y]
     goes_on = 1 - tables.see[-1][..., ENDED] if alphabet.ends else np.ones(seen.shape[:2])  # [v + 1, z]
     visits = posterior.counts.pay.sum(-1)  # [v, z]
@@ -53,7 +53,7 @@ def world_of(
         labels, start = [*labels, UNKNOWN], np.append(start, 0.0)
         move = np.concatenate([move * (1 - unknown[..., None]), unknown[..., None]], axis=-1)
         move = np.concatenate([move, np.broadcast_to(np.eye(len(labels))[-1], (len(move), 1, len(labels)))], axis=1)
-        mean = posterior.counts.pay.sum((0, 1)) @ alphabet.values / posterior.counts.pay.sum()
+        mean = alphabet.expected(posterior.counts.pay).sum() / posterior.counts.pay.sum()
         shows, reward = _shown(shows), np.pad(reward, ((0, 0), (0, 1)), constant_values=mean)
     if alphabet.first:
         labels, start, reward = [*labels, FIRST_STEP], np.append(0 * start, 1.0), np.pad(reward, ((0, 0), (0, 1)))

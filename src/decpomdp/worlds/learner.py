@@ -20,7 +20,7 @@ from decpomdp.worlds.calibration import trusted
 from decpomdp.worlds.data import Alphabet, Form, Records, alphabet_of, records_of
 from decpomdp.worlds.growth import PRODUCT, Grower, Growth, start_of
 from decpomdp.worlds.moves import BY_INPUT, BY_PART, copies
-from decpomdp.worlds.posterior import Floats, Posterior, weak_prior
+from decpomdp.worlds.posterior import Floats, Posterior, Tables, weak_prior
 from decpomdp.worlds.sweep import NEVER, Sweeps
 
 HELD_OUT, MOST_HELD_OUT, FEWEST = 0.15, 1000, 20  # share and number of held-out episodes; episodes for any at all
@@ -31,9 +31,9 @@ MORE_ROUNDS = {False: 3.0, True: 0.3}  # if so many gains like the last would no
 CLEAR = 2.0  # standard errors of a difference between held-out likelihoods that settles the form
 ADMITTED = 1.0  # standard errors within which a world is admitted beside the best one
 LARGEST = 3e7  # numbers in the transitions of a world with memory
-OVER_EM, OVER_VB, REFIT = 100, 20, 12  # sweeps
+OVER_EM, OVER_VB, REFIT, LIKELIEST = 100, 20, 12, 20  # sweeps
 OVER_COMPLETE, CHEAP = 3, 1e6  # over-complete worlds; steps x states up to which there is more than one
-WORSE = 3.0  # standard errors by which over-complete worlds must be worse for a value to be trusted
+ALMOST = 1e-3  # weight of the prior of a row in the likeliest world
 GROW, OVER, REFITS, DONE = "grow", "over-complete", "refit", "done"  # phases
 
 
@@ -224,17 +224,23 @@ class Worlds:
             posterior = posterior._replace(trusted=sure or fit.over_complete)
         return state._replace(refitted=(*state.refitted, posterior)), None
 
-    def enough_states(self, state: Fits) -> bool:
-        """Whether worlds with more states are clearly worse on held-out episodes: the best one lacks none."""
-        best = self.best(state)
-        more = [fit for fit in state.finished if fit.over_complete]
-        return bool(more) and all(clearly_better(best.heldout, fit.heldout, WORSE) for fit in more)
-
     def bootstrap(self, posterior: Posterior, number: int) -> Posterior:
         """The world refitted to episodes that are drawn with replacement."""
         rng = np.random.default_rng([self.seed, 3, number])
         drawn = rng.integers(0, self.episodes.count, self.episodes.count)
         return self._refitted(posterior, self.records(posterior.form, drawn))._replace(trusted=posterior.trusted)
+
+    def likeliest(self, posterior: Posterior) -> Tables:
+        """The world after sweeps of EM almost without priors: where its rows were shrunk, they differ."""
+        sweeps, tables = Sweeps(self.records(posterior.form), self.threads, self.stop), posterior.mean()
+
+        def row(counts: Floats) -> Floats:
+            counts = counts + ALMOST / counts.shape[-1]
+            return counts / counts.sum(-1, keepdims=True)
+
+        for _ in range(LIKELIEST):
+            tables = sweeps.expected(tables)[1].mapped(row)
+        return tables
 
     def _refitted(self, posterior: Posterior, records: Records) -> Posterior:
         sweeps = Sweeps(records, self.threads, self.stop)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from decpomdp.core import DecPOMDP, Episodes, Fit, Row, Team
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Inputs, Method, Now
+from decpomdp.interaction.logs.dependence import dependent
 from decpomdp.interaction.logs.settings import Logs
 from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState, choose, contenders, described
 from decpomdp.interaction.world.result import WorldFit
@@ -47,6 +48,10 @@ NAMES = {SBPR: "Dec-SBPR's team", CLONE: "the cloned behaviour"}
 NO_PROBABILITIES = "the episodes have no behaviour probabilities"
 STOPPED = "the run was stopped before a world was planned in"
 NOTHING_BETTER = "No team is better than the behaviour, as far as the episodes tell"
+TOGETHER = (
+    "the agents' actions are correlated ({:.2g}) beyond their own histories: if a demonstrator saw more than the log"
+    " holds, the team may earn much less"
+)
 TOO_SHORT = "The run was too short to tell whether a team is better than the behaviour: more time may find one"
 
 
@@ -173,7 +178,7 @@ class LogsMethod:
         rule = reason(
             scores, contenders(values, scores, [c.origin for c in own.candidates]), place, self.world.behaviour
         )
-        measure = "mean minus standard deviation" if judged else "value"
+        measure = "mean less standard deviation" if judged else "value"
         values = values.reshape(-1, len(own.candidates))  # [k, c] in all draws, or in all fitted worlds
         means = values.mean(0)
         best = dict[str, float]()
@@ -184,34 +189,46 @@ class LogsMethod:
         chosen = origin if origin in NAMES else WORLD
         rest = " and ".join(f"{named[kind]} {best[kind]:.4g}" for kind in named if kind in best and kind != chosen)
         who = f"a team {described(origin)}" if chosen == WORLD else NAMES[origin]
-        drawn = f"{len(values)} worlds drawn from the posterior" if judged else "the worlds fitted to the episodes"
-        earned = f"in {drawn} it earns {means[place]:.4g}, {rest} on average"
-        why = f"Chosen: {who}, because {earned}, and by {measure} {rule}."
+        where = f"{len(values)} worlds that the episodes allow" if judged else "the worlds fitted to the episodes"
+        earned = f"in {where} it earns {means[place]:.4g} on average, {rest}"
+        why = f"Chosen: {who}. {rule[0].upper()}{rule[1:]} by {measure}: {earned}."
         if self._below(state):
             why = f"{why[:-1]}; held-out episodes put Dec-SBPR's team below the behaviour."
         floor = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == CLONE)
         more, enough = int((values[:, place] > values[:, floor]).sum()), len(values) >= self.world.settings.draws
-        sure = judged and enough and more >= SURE * len(values) and facts["outside"] <= OUTSIDE and facts["complete"]
+        together = self._together(state)
+        above = facts["low"] is None or facts["low"] > self.world.behaviour
+        known = facts["outside"] <= OUTSIDE and facts["complete"] and above and not together
+        sure = judged and enough and more >= SURE * len(values) and known
         proven = chosen == SBPR and state.sbpr.judged is not None and state.sbpr.judged.sure
         verdict = WORSE if chosen == CLONE else BETTER if sure or proven else UNPROVEN
         evidence = f"{f'only {len(own.drawn)}' if own.drawn else 'no'} worlds were drawn before the end"
         if judged:
-            evidence = f"it earns more in {more} of {len(values)} worlds{'' if enough else ', too few to tell'}"
+            evidence = f"it earns more in {more} of {len(values)} such worlds{'' if enough else ', too few to tell'}"
         parts = [f"{verdict[0].upper()}{verdict[1:]}: {evidence}"]
         if chosen == CLONE:
             parts = [NOTHING_BETTER if judged and facts["complete"] else TOO_SHORT]
         if facts["low"] is not None:
-            parts.append(f"expect {facts['low']:.4g} to {facts['high']:.4g}")
+            span = f"{facts['low']:.4g} and {facts['high']:.4g} (the behaviour has {self.world.behaviour:.4g})"
+            parts.append(f"expect a value between {span}")
         parts += filter(None, str(facts["warnings"]).split("; "))
-        known = _result(self.sbpr, state.sbpr).facts["behaviour_known"]
-        note = "" if known else " Behaviour probabilities were not recorded; worlds do not need them."
+        if together:
+            parts.append(TOGETHER.format(together))
+        recorded = _result(self.sbpr, state.sbpr).facts["behaviour_known"]
+        note = "" if recorded else " Behaviour probabilities were not recorded; worlds do not need them."
         return {
             "chosen": chosen,
             "verdict": verdict,
             "why": why,
             "trust": f"{'; '.join(parts)}.{note}",
+            "dependence": together,
             **{f"value_{kind}": value for kind, value in best.items()},
         }
+
+    def _together(self, state: LogsState) -> float:
+        """How strongly the agents' actions depend on each other beyond their own histories; 0: they do not."""
+        clone = self.sbpr if state.clone is None else self.clone
+        return dependent(self.episodes, _result(clone, state.sbpr if state.clone is None else state.clone).team)
 
     def _alone(self, state: LogsState) -> Fit:
         """Without worlds: Dec-SBPR's team, or the cloned behaviour if held-out episodes are for that."""
@@ -256,13 +273,14 @@ def reason(scores: NDArray[np.float64], kept: list[int], place: int, behaviour: 
     """Which rule chose the candidate `place` of those `kept`, from scores[w, c]; `preferred` and `choose` in words."""
     best = kept[choose(scores[:, kept])]
     if best != place and scores[:, best].mean() <= behaviour:
-        return f"the best plan is worth no more than the {behaviour:.4g} that the behaviour earned"
+        return f"the best plan is worth no more than the {behaviour:.4g} of the behaviour"
     if best != place:
-        gain = f"the best plan does not add {MARGIN:.0%} to its gain over the behaviour in every world"
-        return f"{gain}; held-out episodes prove that gain"
+        return (
+            f"held-out episodes prove its gain over the behaviour, and no plan adds {MARGIN:.0%} to that in every world"
+        )
     worlds = len(scores)
-    rule = "it is the best" if worlds == 1 else f"its loss in the worst of the {worlds} worlds fitted is the smallest"
-    return rule if choose(scores) == place else f"{rule} (in near-ties, plans of FB-HSVI are preferred)"
+    rule = "it is the best" if worlds == 1 else f"its loss in the worst of {worlds} fitted worlds is the smallest"
+    return rule if choose(scores) == place else f"{rule} (plans of FB-HSVI win near-ties)"
 
 
 def obstacle(episodes: Episodes) -> str:

@@ -8,7 +8,8 @@
     judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds. A team's score in a
               world is the mean minus the standard deviation over draws; the team is chosen whose largest loss over the
               worlds, against the best team of each, is smallest. FB-HSVI is preferred in near-ties (`contenders`)
-    interval  value over the draws, and in worlds refitted to bootstrap samples of the episodes
+    interval  values over the draws of all admitted worlds, in worlds refitted to bootstrap samples of the episodes, and
+              in the world that is refitted without priors: these shrink, and values of careful teams with them
 
 One step is a stage of a fit, a plan, a drawn world, or a bootstrap sample. Plans are runs of the common driver within a
 step. Without a time limit all of this has a fixed size, and the result depends on the seed alone.
@@ -33,6 +34,7 @@ from decpomdp.planners.fb_hsvi.method import FbHsviMethod
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
 from decpomdp.planners.periodic.method import PeriEmMethod
 from decpomdp.planners.periodic.settings import PeriEm
+from decpomdp.worlds.calibration import overconfidence
 from decpomdp.worlds.flat import after_first_step, rounded, world_of
 from decpomdp.worlds.learner import DONE, GROW, Fits, Worlds
 from decpomdp.worlds.posterior import Floats, Posterior, Tables
@@ -44,6 +46,7 @@ ROUNDS, RESTARTS, STEPS = 2, 2, 1_000_000  # of FB-HSVI, PeriEM and the search w
 BOOTSTRAPS = 5
 WIDTH = 2.0  # standard deviations of the interval
 DISAGREE = 0.1  # share of the range of values by which admitted worlds may differ without a warning
+MISFIT, CLEARLY = 0.05, 4.0  # nats a step by which held-out episodes may surprise without a warning; standard errors
 OUTSIDE = 0.05  # share of a team's discounted steps in situations that the logs hardly have, without a warning
 FB_HSVI, OTHER_PLANNERS = "fb-hsvi", ("periem", "search")  # the first is preferred in near-ties
 LONGER = 2.0  # time of FB-HSVI, relative to other planners
@@ -68,6 +71,7 @@ class WorldState(NamedTuple):
     plans: int = 0  # made or given up
     began: float = 0.0  # progress when planning began
     drawn: tuple[tuple[float, ...], ...] = ()  # [k][c] values of all candidates in draws; draw k is of world k mod W
+    likeliest: float | None = None  # value in the best world refitted without priors
     resampled: tuple[float, ...] = ()  # values in bootstrap worlds
     steps: int = 0
     iterations: int = 0
@@ -183,12 +187,16 @@ class WorldMethod:
         return state._replace(drawn=(*state.drawn, values)), None
 
     def _interval(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
-        """The value of the chosen team in one world of resampled episodes."""
+        """The value of the chosen team in the world without priors, or in one world of resampled episodes."""
         if not state.candidates:
             return state._replace(stopped=self._end(state, now)), None
         self.worlds.stop = now.stop
-        other = self._made(self.worlds.bootstrap(state.fits.refitted[0], len(state.resampled)))
-        state = state._replace(resampled=(*state.resampled, self._value(other, self._chosen(state).team)))
+        best, team = state.fits.refitted[0], self._chosen(state).team
+        if state.likeliest is None:
+            other = self._made(best, self.worlds.likeliest(best))
+            return state._replace(likeliest=self._value(other, team)), None
+        other = self._made(self.worlds.bootstrap(best, len(state.resampled)))
+        state = state._replace(resampled=(*state.resampled, self._value(other, team)))
         return state._replace(stopped=self._end(state, now) if len(state.resampled) >= BOOTSTRAPS else ""), None
 
     def _end(self, state: WorldState, now: Now) -> str:
@@ -274,19 +282,18 @@ class WorldMethod:
         value, low, high = best.values[0], None, None
         told = list[str]()
         complete = state.phase != FIT and not state.fits.hurried
-        enough = complete and self.worlds.enough_states(state.fits)
-        if enough and len(state.resampled) >= 2:
+        if complete and self.draws(state) and state.likeliest is not None and len(state.resampled) >= 2:
             place = next(c for c, candidate in enumerate(state.candidates) if candidate is best)
-            drawn = [values[place] for values in state.drawn[:: len(posteriors)]]  # of the best world
-            spread = WIDTH * math.sqrt(np.var(drawn, ddof=1) + np.var(state.resampled, ddof=1))
-            low, high = value - spread, value + spread
+            drawn = np.array([values[place] for values in state.drawn[: self.draws(state) * len(posteriors)]])
+            low, high = interval(best.values, drawn.reshape(-1, len(posteriors)), state.resampled, state.likeliest)
         if not complete:
             told.append("no interval: the fits of the world were cut short, allow more time")
-        elif not enough:
-            told.append("no interval: worlds with more states predict held-out episodes about as well")
         spans = [self.behaviour, *(each for candidate in state.candidates for each in candidate.values)]
         if max(best.values) - min(best.values) > DISAGREE * max(max(spans) - min(spans), 1e-9 * abs(value)):
-            told.append(f"admitted worlds disagree about the team: {min(best.values):.4g} to {max(best.values):.4g}")
+            told.append(f"worlds that predict about as well disagree: {min(best.values):.4g} to {max(best.values):.4g}")
+        surprise, errors = self._surprise(state.fits)
+        if surprise > MISFIT and errors > CLEARLY:
+            told.append(f"no world fits well: held-out episodes surprise the best one by {surprise:.2g} nats a step")
         outside = visits_outside(best.team, posteriors[0], self.worlds.alphabet)
         if outside > OUTSIDE:
             told.append(f"the team spends {outside:.0%} of its steps where the episodes hardly went")
@@ -298,10 +305,18 @@ class WorldMethod:
             "states": posteriors[0].states,
             "memory": int(posteriors[0].form.memory),
             "outside": outside,
+            "surprise": surprise,
             "complete": complete,
             "planned_by": best.origin,
             "warnings": "; ".join(told),
         }
+
+    def _surprise(self, fits: Fits) -> tuple[float, float]:
+        """Nats a step by which held-out episodes are less likely than the best world expects, and standard errors."""
+        if not len(self.worlds.held) or not fits.finished:
+            return 0.0, 0.0
+        best = self.worlds.best(fits).posterior
+        return overconfidence(best, self.worlds.records(best.form, self.worlds.held))
 
     def _row(self, state: WorldState, event: str, fit: Row | None = None) -> Row:
         """A row of the trace."""
@@ -328,6 +343,20 @@ def behaviour_value(episodes: Episodes) -> float:
     cut = np.ones(episodes.count, bool) if episodes.terminated is None else ~np.asarray(episodes.terminated)
     ahead = episodes.discount**episodes.lengths * episodes.rewards.mean() / (1 - episodes.discount)
     return float((episodes.returns() + cut * ahead).mean())
+
+
+def interval(
+    values: Sequence[float], drawn: Floats, resampled: Sequence[float], likeliest: float
+) -> tuple[float, float]:
+    """Ends of the union over the admitted worlds w of: the value, and two standard deviations on either side.
+
+    Deviations are over the draws k of a world, drawn[k, w], and over bootstrap samples. The best world also has its
+    value without priors.
+    """
+    spread = WIDTH * np.sqrt(drawn.var(0, ddof=1) + np.var(resampled, ddof=1))  # [w]
+    low, high = np.array(values), np.array(values)
+    low[0], high[0] = min(low[0], likeliest), max(high[0], likeliest)
+    return float((low - spread).min()), float((high + spread).max())
 
 
 def described(origin: str) -> str:
