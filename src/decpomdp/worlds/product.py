@@ -17,10 +17,10 @@ def own_records(records: Records, n: int) -> Records:
     """What agent n did and saw, of plain records with one group of symbols per agent."""
     all_agents, log, form = records.alphabet, records.log, Form()
     size = all_agents.observations[n]
+    values, edges = np.zeros((all_agents.actions[n], 1)), np.zeros((all_agents.actions[n], 0))  # rewards do not count
     own = Alphabet(
-        (all_agents.agents[n],), all_agents.discount, np.zeros(1), None, np.arange(size), all_agents.first,
-        all_agents.ends,
-    )  # fmt: skip
+        (all_agents.agents[n],), all_agents.discount, values, edges, np.arange(size), all_agents.first, all_agents.ends
+    )
     acts = joint_table(all_agents.actions)[:, n]
     inputs = np.where(log.inputs >= 0, acts[log.inputs], -1).astype(np.int32)
     groups = [n, len(records.groups) - 1] if all_agents.ends else [n]
