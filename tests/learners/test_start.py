@@ -6,9 +6,7 @@ from learners import data
 from oracles import making
 
 from decpomdp.core import Agent, Episodes
-from decpomdp.core.run import warm_up
-from decpomdp.learners import Fixed, Sbpr, StickBreaking
-from decpomdp.learners.method import toy_method
+from decpomdp.learners import Fixed, StickBreaking
 from decpomdp.learners.posterior import TeamPosterior
 from decpomdp.learners.start import beginning
 
@@ -69,15 +67,3 @@ def test_random_beginnings_follow_the_seed():
     one, again, other = (mean_of(beginning(episodes, Fixed(3), "random", 3, seed)) for seed in (1, 1, 2))
     assert one == again
     assert one != other
-
-
-def test_a_second_process_compiles_for_the_last_toy(tmp_path, monkeypatch):
-    monkeypatch.setattr("decpomdp.kernels.compiled.FOLDER", str(tmp_path))  # nothing is known to be compiled
-    monkeypatch.setattr("decpomdp.core.run.default_threads", lambda: 2)
-    toys = [toy_method(Sbpr(), 1), toy_method(Sbpr(prior="fixed:2"), 1)]
-    warm_up(toys, np.ones(1, np.int64))  # stopped
-    assert not list(tmp_path.iterdir())
-    warm_up(toys)
-    assert [path.name for path in tmp_path.iterdir()] == ["decpomdp.learners.method.SbprMethod.compiled"]
-    monkeypatch.setattr("subprocess.Popen", None)
-    warm_up(toys)  # compiled already

@@ -15,17 +15,16 @@ Steps run on a worker thread; the main thread watches the clock and receives sig
 """
 
 import math
-import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -118,13 +117,25 @@ class Method(Protocol):
 
     state: type  # of its states: a checkpoint is decoded as this type
 
-    def toy(self) -> "Method | list[Method]":
+    def toy(self) -> "Method | list[Method | NamedToy]":
         """The same method, or its parts, on a toy problem: two steps compile everything."""
         ...
 
     def init(self, now: Now) -> Any: ...
     def step(self, state: Any, now: Now) -> tuple[Any, Row | list[Row] | None]: ...
     def result(self, state: Any) -> tuple[Fit, Row | None]: ...
+
+
+class NamedToy(NamedTuple):
+    """A toy that a function of a module makes: a second process can make it too."""
+
+    module: str
+    function: str
+    agents: int
+
+    def made(self) -> Method:
+        method: Method = getattr(import_module(self.module), self.function)(self.agents)
+        return method
 
 
 class Checkpoint(Protocol):
@@ -209,17 +220,22 @@ def run(
     return Outcome(fit, driver.spent)
 
 
-def warm_up(toys: Method | list[Method], stop: NDArray[np.int64] | None = None) -> None:
+def warm_up(toys: Method | Sequence[Method | NamedToy], stop: NDArray[np.int64] | None = None) -> None:
     """Compile what a method needs: two steps of its toys. A stop flag that is set leaves out the rest.
 
-    numba compiles one function at a time in a process. On the first run with several toys, a second process compiles
-    for the last one, which should be the largest; its code is then loaded from the cache.
+    numba compiles one function at a time in a process. On the first run a second process compiles for the named toy;
+    its code is then loaded from the cache.
     """
-    *others, last = toys if isinstance(toys, list) else [toys]
-    with _compiling_elsewhere(last, stop) if others else nullcontext():
-        for method in others:
-            _two_steps(method, stop)
-    _two_steps(last, stop)
+    every = toys if isinstance(toys, Sequence) else [toys]
+    named = [toy for toy in every if isinstance(toy, NamedToy)]
+    with ExitStack() as meanwhile:
+        for toy in named:
+            meanwhile.enter_context(_second_process(toy, stop))
+        for method in every:
+            if not isinstance(method, NamedToy):
+                _two_steps(method, stop)
+    for toy in named:
+        _two_steps(toy.made(), stop)
 
 
 def _two_steps(method: Method, stop: NDArray[np.int64] | None) -> None:
@@ -234,14 +250,17 @@ def _two_steps(method: Method, stop: NDArray[np.int64] | None) -> None:
 
 
 @contextmanager
-def _compiling_elsewhere(toy: Method, stop: NDArray[np.int64] | None) -> Iterator[None]:
-    """Meanwhile another process compiles for `toy`, unless that was done before. Its failure only costs time."""
+def _second_process(toy: NamedToy, stop: NDArray[np.int64] | None) -> Iterator[None]:
+    """Meanwhile another process compiles for a toy, unless that was done before. Its failure only costs time."""
     from decpomdp.kernels.compiled import FOLDER  # imports numba
 
-    mark = Path(FOLDER or "") / f"{type(toy).__module__}.{type(toy).__qualname__}.compiled"
-    if FOLDER is None or mark.exists() or default_threads() == 1 or (process := _second_process(toy)) is None:
+    mark = Path(FOLDER or "", f"{toy.module}.{toy.function}.{toy.agents}.compiled")
+    if FOLDER is None or mark.exists() or default_threads() == 1 or not sys.executable or hasattr(sys, "frozen"):
         yield
         return
+    program = f"from decpomdp.core.run import NamedToy, warm_up; warm_up(NamedToy{tuple(toy)!r}.made())"
+    quiet: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([sys.executable, "-c", program], **quiet)  # noqa: S603 - our own program
     try:
         yield
         while process.poll() is None and not (stop is not None and stop[0]):
@@ -251,22 +270,6 @@ def _compiling_elsewhere(toy: Method, stop: NDArray[np.int64] | None) -> Iterato
     finally:
         process.kill()
         process.wait()
-
-
-def _second_process(toy: Method) -> subprocess.Popen[bytes] | None:
-    """A process that compiles for a toy; None if the toy cannot be sent, or a frozen program would start itself."""
-    program = "import pickle, sys; from decpomdp.core.run import warm_up; warm_up(pickle.load(sys.stdin.buffer))"
-    with tempfile.TemporaryFile() as pickled:
-        try:
-            pickle.dump(toy, pickled)
-        except (AttributeError, TypeError, pickle.PicklingError):
-            return None
-        if not sys.executable or hasattr(sys, "frozen"):
-            return None
-        pickled.seek(0)
-        return subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-c", program], stdin=pickled, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
 
 
 class _Driver:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, Row, Team
 from decpomdp.core.errors import LearningWarning
-from decpomdp.core.run import Inputs, Method, Now
+from decpomdp.core.run import Inputs, Method, NamedToy, Now
 from decpomdp.interaction.logs.dependence import dependent
 from decpomdp.interaction.logs.settings import Logs
 from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState, choose, contenders, described
@@ -91,7 +91,7 @@ class LogsMethod:
         if not self.obstacle:
             self.world = WorldMethod(self.episodes, World(max_states=settings.max_states), own)
 
-    def toy(self) -> list[Method]:
+    def toy(self) -> list[Method | NamedToy]:
         """The toys of the parts."""
         return [self.sbpr.toy(), *([] if self.obstacle else self.world.toy())]
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from decpomdp.core import Agent, DecPOMDP, Episodes, InputError, Row, Team, concatenate
 from decpomdp.core.errors import LearningWarning
-from decpomdp.core.run import Budget, Inputs, Method, Now, run
+from decpomdp.core.run import Budget, Inputs, Method, NamedToy, Now, run
 from decpomdp.interaction.search.method import SearchMethod
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.world.result import WorldFit, value_in, visits_outside
@@ -32,7 +32,7 @@ from decpomdp.interaction.world.settings import World
 from decpomdp.planners.common import toy_model
 from decpomdp.planners.fb_hsvi.method import FbHsviMethod
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
-from decpomdp.planners.periodic.method import PeriEmMethod
+from decpomdp.planners.periodic.method import PeriEmMethod, toy_for
 from decpomdp.planners.periodic.settings import PeriEm
 from decpomdp.worlds.calibration import overconfidence
 from decpomdp.worlds.flat import after_first_step, rounded, world_of
@@ -104,11 +104,12 @@ class WorldMethod:
         self.behaviour = behaviour_value(self.episodes)
         self._flat: dict[int, DecPOMDP] = {}  # by the id of a posterior of the state
 
-    def toy(self) -> list[Method]:
+    def toy(self) -> list[Method | NamedToy]:
         """Fits of a few short episodes, and the planners."""
         agents = len(self.episodes.agents)
-        toys: list[Method] = [_ToyWorld(toy_episodes(agents), self.settings, Inputs(threads=1))]
-        for planner in (FB_HSVI, "search", "periem"):  # the largest last (see `warm_up`)
+        toys: list[Method | NamedToy] = [_ToyWorld(toy_episodes(agents), self.settings, Inputs(threads=1))]
+        toys.append(NamedToy(toy_for.__module__, toy_for.__name__, agents))
+        for planner in (FB_HSVI, "search"):
             toy = self._planner(planner, toy_model(agents), math.inf)[0].toy()
             toys += toy if isinstance(toy, list) else [toy]
         return toys

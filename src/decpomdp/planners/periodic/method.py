@@ -226,9 +226,7 @@ class PeriEmMethod:
         self.shifted: ShiftedModel | None = None  # prepared when EM begins
 
     def toy(self) -> "PeriEmMethod":
-        tuning = PeriEmTuning(patience=1, em_iterations=1)
-        settings = PeriEm(layers=1, width=1, restarts=1, tuning=tuning)
-        return _Toy(toy_model(len(self.model.agents)), settings, Inputs())
+        return toy_for(len(self.model.agents))
 
     def init(self, now: Now) -> PeriEmState:
         return PeriEmState(Incumbent.first(self.model), [], [])
@@ -307,6 +305,12 @@ class PeriEmMethod:
                 discounted_model(self.model), guide, chosen.layers, self.widths, self.inputs.seed, chosen.tuning
             )
         return self.search
+
+
+def toy_for(agents: int) -> PeriEmMethod:
+    """Compiles all kernels for so many agents."""
+    settings = PeriEm(layers=1, width=1, restarts=1, tuning=PeriEmTuning(patience=1, em_iterations=1))
+    return _Toy(toy_model(agents), settings, Inputs())
 
 
 class _Toy(PeriEmMethod):
