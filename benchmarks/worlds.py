@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--rows", action="store_true", help="print the trace too")
     options = parser.parse_args()
     if options.cpu_clock:
-        run.time = SimpleNamespace(monotonic=time.process_time, process_time=time.process_time)
+        run.time = SimpleNamespace(monotonic=time.process_time, process_time=time.process_time, sleep=time.sleep)
     warnings.simplefilter("ignore", dp.LearningWarning)
     if options.problem == "coverage":
         coverage(options.seeds)
