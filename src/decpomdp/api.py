@@ -311,7 +311,7 @@ def _judge(team: Team, problem: Judge) -> DecPOMDP | Simulator | Episodes:
         raise InputError("problem: expected a problem, got none, and the team names none")
     named = team.problem if problem is None else problem
     if isinstance(named, str | os.PathLike):
-        return episodes_at(named) if holds_episodes(named) else opened(named, team.discount)
+        return episodes_for(team, named) if holds_episodes(named) else opened(named, team.discount)
     return opened(named)
 
 
@@ -368,6 +368,15 @@ def episodes_at(path: str | os.PathLike[str], discount: float | None = None, bin
     if not os.path.exists(path):
         raise InputError(f"{os.fspath(path)}: no such file")
     return Episodes.load(path, discount, bins=bins)
+
+
+def episodes_for(team: Team, path: str | os.PathLike[str], discount: float | None = None) -> Episodes:
+    """Recorded episodes to judge a team with; a long table is read with its alphabets, bins and discount."""
+    from decpomdp.io.logged import kind_of
+
+    if not os.path.isfile(path) or kind_of(path) != "long":
+        return episodes_at(path, discount)
+    return Episodes.load(path, team.discount if discount is None else discount, team.agents)
 
 
 def methods_for(command: str, source: Source) -> tuple[dict[str, type[Settings]], str]:

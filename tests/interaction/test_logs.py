@@ -134,7 +134,7 @@ def test_the_draws_that_there_are_judge(finished, draws, said):
     ("scores", "kept", "place", "said"),
     [
         ([[3.0, 2.0, 1.0]], [0, 1, 2], 0, "it is the best"),
-        ([[3.0, 2.5, 1.0], [1.0, 2.0, 0.0]], [0, 1, 2], 1, "in the worst of 2 fitted worlds is the smallest"),
+        ([[3.0, 2.5, 1.0], [1.0, 2.0, 0.0]], [0, 1, 2], 1, "its value in the worst of 2 fitted worlds is the highest"),
         ([[3.0, 2.0, 1.0]], [1, 2], 1, "plans of FB-HSVI win near-ties"),
         ([[3.0, 2.0, 1.0]], [0, 1, 2], 1, "held-out episodes prove its gain"),
         ([[0.5, 0.4, 0.3]], [0, 1, 2], 2, "the best plan is worth no more than the 0.5 of the behaviour"),

@@ -96,8 +96,8 @@ def test_a_run_that_is_stopped_early_has_a_team():
     assert method.result(state)[0].world is not None
 
 
-def test_the_choice_has_the_smallest_loss_in_the_worst_world():
-    bold, safe = (10.0, 10.0, 1.0), (6.0, 6.0, 6.0)  # on average the first one loses less
+def test_the_choice_has_the_highest_value_in_the_worst_world():
+    bold, safe = (9.8, 9.1, 9.8), (9.5, 9.3, 9.5)  # the first one exploits two worlds, and loses less in the other
     assert choose(np.array([bold, safe]).T) == 1
 
 

@@ -89,3 +89,31 @@ def test_labels_that_are_no_ranges_have_no_discretiser():
     again = dp.Discretiser.of(dp.Agent("robot", ("go",), several.labels))
     assert again.labels == several.labels
     assert again.symbol("robot", [9, 0.7, 1.5]) == several.symbol("robot", [9, 0.7, 1.5])
+
+
+def test_a_fresh_log_is_read_with_the_bins_of_a_team(tmp_path):
+    rng = np.random.default_rng(0)
+    learned = dp.Episodes.load(table(tmp_path, rng.normal(size=(20, 10)).round(3)), 0.9, bins=4)
+    team = dp.Team.uniform(learned)
+    numbers = rng.normal(size=(20, 10)).round(3)
+    path = table(tmp_path, numbers)
+    fresh = dp.Episodes.load(path, 0.9, team.agents)
+    read = dp.Discretiser.of(team.agents[0])
+    assert fresh.observations[:, 0].tolist() == [read.symbol("robot", x) for x in numbers.ravel()]
+    assert dp.Episodes.load(path, 0.9, bins=4).agents != team.agents  # other quantiles
+    learned.save(tmp_path / "labels.csv", long=True)
+    again = dp.Episodes.load(tmp_path / "labels.csv", 0.9, team.agents)  # labels instead of numbers
+    assert again.observations.tolist() == learned.observations.tolist()
+    gap = dp.Agent("robot", ("go", "stay"), ("observation < 0", "observation >= 1"))
+    with pytest.raises(dp.FormatError, match="agent robot: expected ranges that hold every number once"):
+        dp.Episodes.load(path, 0.9, [gap])
+    other = dp.Agent("robot", ("go", "stay"), ("x < 0", "x >= 0"))
+    with pytest.raises(dp.FormatError, match="expected columns of the observations x, got observation"):
+        dp.Episodes.load(path, 0.9, [other])
+
+
+def test_a_reading_that_is_not_a_number_is_refused():
+    read = dp.Discretiser.of(dp.Agent("robot", ("go",), ("speed < 0.5", "speed >= 0.5")))
+    for wrong in (float("nan"), "x"):
+        with pytest.raises(dp.InputError, match="agent robot: observation: expected numbers, got"):
+            read.symbol("robot", wrong)

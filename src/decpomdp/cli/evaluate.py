@@ -112,11 +112,11 @@ def _evaluate_logged(
 ) -> None:
     from dataclasses import asdict
 
-    from decpomdp.api import episodes_at
+    from decpomdp.api import episodes_for
     from decpomdp.evaluation import offpolicy_value
 
     level = 0.95 if confidence is None else confidence
-    estimates = offpolicy_value(episodes_at(logged, discount), team, horizon, reward_range, level, seed=seed)
+    estimates = offpolicy_value(episodes_for(team, logged, discount), team, horizon, reward_range, level, seed=seed)
     result: dict[str, Any] = {
         "value": estimates.self_normalised.value,
         "method": "off-policy",

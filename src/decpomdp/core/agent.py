@@ -5,6 +5,7 @@ changes fastest. Not numpy's `ravel_multi_index` and `unravel_index`, which allo
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,6 +17,8 @@ from decpomdp.core import checks
 from decpomdp.core.errors import InputError
 
 LARGEST = 2**63 - 1  # joint indices have 64 bits
+EDGE = r"(-?\d+\.?\d*(?:e[-+]?\d+)?)"
+RANGE = re.compile(rf"(?:{EDGE} <= )?(.+) (?:<|>=) {EDGE}|any(?: (.+)|thing)")  # of one number of an observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,23 @@ def ranges(name: str, edges: ArrayLike) -> list[str]:
     ends = [f"{edge:.6g}" for edge in np.asarray(edges)]
     middle = [f"{low} <= {name} < {high}" for low, high in pairwise(ends)]
     return [f"{name} < {ends[0]}", *middle, f"{name} >= {ends[-1]}"] if ends else [f"any {name}"]
+
+
+def edges_of(agent: Agent) -> dict[str, list[float]]:
+    """The edges of the bins of every number of an observation, by name; InputError if a label is not a range.
+
+    >>> edges_of(Agent("robot", ("go",), ("speed < 0.5", "0.5 <= speed < 2", "speed >= 2")))
+    {'speed': [0.5, 2.0]}
+    """
+    edges: dict[str, set[float]] = {}
+    for part in (part for label in agent.observations for part in label.split(", ")):
+        found = RANGE.fullmatch(part)
+        if found is None:
+            expected = "expected ranges such as 'speed < 0.5' as observations"
+            raise InputError(f"agent {agent.name}: {expected}, got {part!r}")
+        low, name, high, constant = found.groups()
+        edges.setdefault(name or constant or "", set()).update(float(edge) for edge in (low, high) if edge)
+    return {name: sorted(ends) for name, ends in edges.items()}
 
 
 def joint_table(sizes: Iterable[int]) -> NDArray[np.int64]:

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from decpomdp.core import NO_OBSERVATION, Agent, InputError
-from decpomdp.core.agent import labels, numbered, ranges
+from decpomdp.core.agent import edges_of, labels, numbered, ranges
 from decpomdp.core.checks import array, kind_of, whole
 
-EDGE = r"(-?\d+\.?\d*(?:e[-+]?\d+)?)"
-RANGE = re.compile(rf"(?:{EDGE} <= )?(.+) (?:<|>=) {EDGE}|any(?: (.+)|thing)")  # of one number of an observation
 MOST = 2**15 - 1  # symbols that episodes can record
 
 
@@ -74,6 +72,8 @@ class Discretiser:
                 raise InputError(
                     f"observation: expected {len(edges)} numbers, one per list of edges, got {len(values)}"
                 )
+            if values.dtype.kind not in "biuf" or np.isnan(values).any():
+                raise InputError(f"observation: expected numbers, got {observation!r}"[:300])
             symbol = 0
             for i, cut, size in zip(places, cuts, sizes, strict=True):
                 symbol = symbol * size + int(np.searchsorted(cut, values[i], side="right"))
@@ -91,16 +91,7 @@ class Discretiser:
         >>> Discretiser.of(robot).symbol("robot", 1.7)
         1
         """
-        edges: dict[str, set[float]] = {}
-        for part in (part for label in agent.observations for part in label.split(", ")):
-            found = RANGE.fullmatch(part)
-            if found is None:
-                raise InputError(
-                    f"agent {agent.name}: expected ranges such as 'speed < 0.5' as observations, got {part!r}"
-                )
-            low, name, high, constant = found.groups()
-            edges.setdefault(name or constant or "", set()).update(float(edge) for edge in (low, high) if edge)
-        return cls(agent.observations, cls.binned(_by_place(edges)).read)
+        return cls(agent.observations, cls.binned(_by_place(edges_of(agent))).read)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -139,12 +130,12 @@ def discretiser_for(agent: str, discretise: Discretise) -> Discretiser | None:
     return own
 
 
-def _by_place(edges: dict[str, set[float]]) -> list[list[float]]:
+def _by_place(edges: dict[str, list[float]]) -> list[list[float]]:
     """The edges of every number of an observation; names such as [2] say its place."""
     places = {int(name[1:-1]): ends for name, ends in edges.items() if re.fullmatch(r"\[\d+\]", name)}
     if not places:
-        return [sorted(ends) for ends in edges.values()]
-    return [sorted(places.get(place, ())) for place in range(max(places) + 1)]
+        return list(edges.values())
+    return [places.get(place, []) for place in range(max(places) + 1)]
 
 
 def _named(places: list[int], cuts: list[Any]) -> list[str]:

@@ -14,14 +14,14 @@ import json
 import os
 import platform
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from decpomdp.core import DecPOMDP, Episodes, Fit, FormatError, InputError, Row, Simulator, Team
+from decpomdp.core import Agent, DecPOMDP, Episodes, Fit, FormatError, InputError, Row, Simulator, Team
+from decpomdp.io.dpomdp.text import is_name
 from decpomdp.io.episodes import episodes_digest
 from decpomdp.io.files import FilePath, finite, message_of, path_of, read_bytes, replacing, write_bytes
 from decpomdp.io.parquet import open_parquet, read_columns
@@ -169,16 +169,30 @@ def write_fit(folder: Path, fit: Fit, record: RunRecord) -> RunRecord:
     write_trace(fit.trace, folder / TRACE)
     write_team(fit.team, folder / TEAM)
     mean = getattr(fit, "mean", None)  # of Bayesian learners: the team of posterior means
+    world = getattr(fit, "world", None)  # that was fitted to episodes
+    for name in (MEAN, WORLD):  # an interrupted run may have left another result
+        (folder / name).unlink(missing_ok=True)
     if mean is not None:
         write_team(mean, folder / MEAN)
-    world = getattr(fit, "world", None)  # that was fitted to episodes
     if world is not None:
-        with suppress(InputError):  # labels of logged agents that such a file cannot hold
-            world.save(folder / WORLD)
+        with_plain_names(world).save(folder / WORLD)
+    record.posterior = record.posterior_nodes = None
     record.stopped, record.seconds = fit.stopped, round(fit.seconds, 3)
     record.nodes, record.facts = list(fit.team.nodes), dict(fit.facts)
     write_record(folder, record)
     return record
+
+
+def with_plain_names(world: DecPOMDP) -> DecPOMDP:
+    """The world with numbered names where a .dpomdp file cannot hold those of the log, such as 'speed < 0.5'."""
+
+    def plain(labels: tuple[str, ...], letter: str) -> tuple[str, ...]:
+        return labels if all(map(is_name, labels)) else tuple(f"{letter}{i}" for i in range(len(labels)))
+
+    names = plain(tuple(agent.name for agent in world.agents), "agent")
+    each = zip(names, world.agents, strict=True)
+    agents = (Agent(name, plain(agent.actions, "a"), plain(agent.observations, "o")) for name, agent in each)
+    return replace(world, agents=tuple(agents))
 
 
 def save_fit(fit: Fit, path: FilePath) -> None:

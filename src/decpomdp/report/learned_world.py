@@ -5,6 +5,7 @@ team's own episodes in it; `fit_of` follows logged episodes with the world's bel
 what was logged. A world with an extra first step (agents that see something before they act) is not played in.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,9 @@ def world_of(run: Run) -> DecPOMDP | None:
     if not path.is_file():
         return None
     world = load_model(path)
-    return None if FIRST_STEP in world.states else world
+    if FIRST_STEP in world.states:
+        return None
+    return replace(world, agents=run.team.agents)  # the file may have other names
 
 
 def states_table(world: DecPOMDP, team: Team, seed: int) -> Markup:

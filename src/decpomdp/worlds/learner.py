@@ -29,7 +29,7 @@ SAME, NAT = 3, 1.0  # so many fits within this many nats of the best bound are e
 FIRST_ROUNDS = {False: 4, True: 1}  # by `Form.memory`; a fit may be given up after so many rounds,
 MORE_ROUNDS = {False: 3.0, True: 0.3}  # if so many gains like the last would not reach the other form
 CLEAR = 2.0  # standard errors of a difference between held-out likelihoods that settles the form
-ADMITTED = 1.0  # standard errors within which a world is admitted beside the best one
+ADMITTED = 2.0  # standard errors within which a world is admitted together with the best one
 LARGEST = 3e7  # numbers in the transitions of a world with memory
 OVER_EM, OVER_VB, REFIT, LIKELIEST = 100, 20, 12, 20  # sweeps
 OVER_COMPLETE, CHEAP = 3, 1e6  # over-complete worlds; steps x states up to which there is more than one
@@ -203,9 +203,9 @@ class Worlds:
     # ---- all episodes ----
 
     def admitted(self, state: Fits) -> list[Fitted]:
-        """The best world, and different ones that predict held-out episodes about as well."""
+        """The best world, and different ones that predict held-out episodes about as well, over-complete ones first."""
         result = [self.best(state)]
-        for fit in sorted(state.finished, key=lambda fit: -float(fit.heldout.sum())):
+        for fit in sorted(state.finished, key=lambda fit: (not fit.over_complete, -float(fit.heldout.sum()))):
             new = all(abs(fit.posterior.bound - each.posterior.bound) > NAT for each in result)
             if new and not clearly_better(result[0].heldout, fit.heldout, ADMITTED):
                 result.append(fit)

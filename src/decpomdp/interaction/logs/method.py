@@ -5,7 +5,7 @@
     world     worlds are fitted and planned in (`interaction/world/`); draws from their posteriors judge the plans and
               the teams of the other parts
 
-The choice is that of the worlds, from all teams: the smallest loss in the worst world, cautiously. A team that held-out
+The choice is that of the worlds, from all teams: the highest value in the worst world, cautiously. A team that held-out
 episodes put below the behaviour is not among them. A plan must be worth more than the behaviour earned in the episodes.
 Worlds are biased in favour of their own plans: if held-out episodes prove Dec-SBPR's team better than the behaviour,
 and support it, a plan replaces it only if it gains MARGIN more. Where no world can be fitted, Dec-SBPR's team is the
@@ -42,6 +42,7 @@ LARGEST = 2e6  # joint actions times joint observations of a world
 SURE = 0.95  # share of the drawn worlds in which a team that is proven better earns more than the behaviour
 MARGIN = 0.1  # share of the gain of Dec-SBPR's proven team over the behaviour that a plan must add to replace it
 SUPPORT = 1 / 3  # share of the proven team's steps that held-out episodes support; random logs: below 0.2
+SAME = 1e-9  # share of a value that is rounding
 SBPR, CLONE, WORLD = "sbpr", "clone", "world"  # phases; the first two are also origins of candidates
 INITIAL = "initial"  # the choice if nothing was learned
 NAMES = {SBPR: "Dec-SBPR's team", CLONE: "the cloned behaviour"}
@@ -195,7 +196,9 @@ class LogsMethod:
         if self._below(state):
             why = f"{why[:-1]}; held-out episodes put Dec-SBPR's team below the behaviour."
         floor = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == CLONE)
-        more, enough = int((values[:, place] > values[:, floor]).sum()), len(values) >= self.world.settings.draws
+        gains = values[:, place] - values[:, floor]
+        more = int((gains > SAME * np.abs(values[:, floor])).sum())
+        enough = len(values) >= self.world.settings.draws
         together = self._together(state)
         above = facts["low"] is None or facts["low"] > self.world.behaviour
         known = facts["outside"] <= OUTSIDE and facts["complete"] and above and not together
@@ -279,7 +282,7 @@ def reason(scores: NDArray[np.float64], kept: list[int], place: int, behaviour: 
             f"held-out episodes prove its gain over the behaviour, and no plan adds {MARGIN:.0%} to that in every world"
         )
     worlds = len(scores)
-    rule = "it is the best" if worlds == 1 else f"its loss in the worst of {worlds} fitted worlds is the smallest"
+    rule = "it is the best" if worlds == 1 else f"its value in the worst of {worlds} fitted worlds is the highest"
     return rule if choose(scores) == place else f"{rule} (plans of FB-HSVI win near-ties)"
 
 

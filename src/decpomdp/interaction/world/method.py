@@ -369,8 +369,11 @@ def described(origin: str) -> str:
 
 
 def choose(values: Floats) -> int:
-    """The candidate whose largest loss over the worlds w, against the best of each, is smallest; values[w, c]."""
-    return int(np.argmin((values.max(1, keepdims=True) - values).max(0)))
+    """The candidate whose value in the worst of the worlds w is highest; values[w, c].
+
+    A plan exploits the errors of the world that it was made in, so a wrong world is the one that promises too much.
+    """
+    return int(np.argmax(values.min(0)))
 
 
 def cautious(drawn: Floats) -> Floats:

@@ -15,42 +15,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputError, checks
-from decpomdp.core.agent import numbered, ranges, team_of_agents
+from decpomdp.core.agent import edges_of, numbered, ranges, team_of_agents
 from decpomdp.io.episodes import MOST_LABELS
 from decpomdp.io.files import FilePath, path_of
 from decpomdp.io.tables.columns import PART, Cells, Checks, Columns, Numbers, load_table, whole_text
 
 MOST = 1000  # bins
+Edges = Mapping[str, Sequence[float] | NDArray[np.float64]]  # of the bins of every column of observations
 FLAGS = ("terminated", "truncated")
 LOOKS_NUMERIC = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.0+)?")
 
 
-def binned(columns: Columns, order: NDArray[np.int64], bins: int) -> "Symbols":
+def binned(
+    columns: Columns, order: NDArray[np.int64], bins: int, known: Sequence[Agent], edges: list[Edges]
+) -> "Symbols":
     """The symbol of every observation, -1 if it is empty, and the labels of every agent.
 
-    An observation of several columns is one symbol per combination of their bins, the last column fastest.
+    An observation of several columns is one symbol per combination of their bins, the last column fastest. The bins
+    of `known` agents have the edges in their labels.
     """
     names = [columns.names[name].removeprefix(PART).replace(", ", " ") for name in columns.observations]
-    numbers = []  # of every column [r, n]
-    for name in columns.observations:
-        cells = columns.labels(name, allow_empty=True)
-        known = np.array([_number(label) for label in cells.labels] + [np.nan])[cells.codes]
-        columns.reject(np.isinf(known), name, "a finite number to put into bins")
-        numbers.append(known[order])
+    numbers = dict[str, NDArray[np.float64]]()  # of every column [r, n]
+    for name, column in zip(names, columns.observations, strict=True):
+        cells = columns.labels(column, allow_empty=True)
+        values = np.array([_number(label) for label in cells.labels] + [np.nan])[cells.codes]
+        columns.reject(np.isinf(values), column, "a finite number to put into bins")
+        numbers[name] = values[order]
     symbols, alphabets = np.zeros(order.shape, np.int64), list[tuple[str, ...]]()
     for n in range(order.shape[1]):
-        parts = []
-        for name, values in zip(names, numbers, strict=True):
-            edges = _edges(values[:, n], bins)
-            symbols[:, n] = symbols[:, n] * (len(edges) + 1) + np.searchsorted(edges, values[:, n], side="right")
-            parts.append(ranges(name, edges))
-        alphabets.append(tuple(map(", ".join, product(*parts))))
+        own = edges[n] if edges else {name: _edges(values[:, n], bins) for name, values in numbers.items()}
+        if set(own) != set(names):
+            message = f"expected columns of the observations {', '.join(own)}, got {', '.join(names)}"
+            raise FormatError(columns.source, None, message)
+        for name, ends in own.items():
+            symbols[:, n] = symbols[:, n] * (len(ends) + 1) + np.searchsorted(ends, numbers[name][:, n], side="right")
+        labels = tuple(map(", ".join, product(*(ranges(name, ends) for name, ends in own.items()))))
+        if known and set(labels) != set(known[n].observations):
+            raise FormatError(
+                columns.source, None, f"agent {known[n].name}: expected ranges that hold every number once"
+            )
+        if known:
+            symbols[:, n] = np.array([known[n].observations.index(label) for label in labels])[symbols[:, n]]
+        alphabets.append(known[n].observations if known else labels)
         if len(alphabets[-1]) > MOST_LABELS:
             message = f"expected at most {MOST_LABELS} combinations of bins, got {len(alphabets[-1])}"
             raise FormatError(columns.source, None, f"{message}; use fewer bins")
-    symbols[np.isnan(numbers).any(axis=0)] = NO_OBSERVATION
+    symbols[np.isnan(list(numbers.values())).any(axis=0)] = NO_OBSERVATION
     return Symbols(symbols, alphabets)
+
+
+def _known_edges(known: Sequence[Agent]) -> list[Edges]:
+    """The edges in the labels of every agent; empty if the labels are not ranges of numbers."""
+    try:
+        return [edges_of(agent) for agent in known]
+    except InputError:
+        return []
 
 
 def _edges(values: NDArray[np.float64], bins: int) -> NDArray[np.float64]:
@@ -103,12 +123,13 @@ def read_table(
     source, known = path_of(path), () if agents is None else team_of_agents(agents)
     if bins is not None and known:
         raise InputError(f"bins: expected none with known agents, got {bins}")
-    table = check.run(load_table, source, _renamed(columns), bins is not None)
+    edges = _known_edges(known)
+    table = check.run(load_table, source, _renamed(columns), bins is not None or bool(edges))
     episode = check.run(Columns.labels, table, "episode")
     times = check.run(Columns.times, table, "t")
     members = check.run(members_of, table, check.run(Columns.labels, table, "agent"), known)
     rows = check.run(_sort, table, members, episode, times)
-    observed = check.run(_observed, table, rows, members, known, bins or 0)
+    observed = check.run(_observed, table, rows, members, known, bins or 0, edges)
     cells = check.run(Columns.labels, table, "action")
     actions = check.run(symbols_of, "action", table, rows, members, cells, known)
     rewards = check.run(_rewards, table, rows, check.run(Columns.numbers, table, "reward"))
@@ -179,10 +200,13 @@ def _sort(columns: Columns, members: Members, episode: Cells, times: NDArray[np.
     return _Rows(order.reshape(-1, size), np.append(starts, len(k)) // size)
 
 
-def _observed(columns: Columns, rows: _Rows, members: Members, known: Sequence[Agent], bins: int) -> Symbols:
-    """Observations, in bins unless `bins` is 0; only the first of an episode may be empty."""
-    if bins:
-        observed = binned(columns, rows.order, checks.whole("bins", bins, 2, MOST))
+def _observed(
+    columns: Columns, rows: _Rows, members: Members, known: Sequence[Agent], bins: int, edges: list[Edges]
+) -> Symbols:
+    """Observations, in bins or as labels; only the first of an episode may be empty."""
+    if bins or (edges and _holds_numbers(columns)):
+        bins = checks.whole("bins", bins, 2, MOST) if bins else 0
+        observed = binned(columns, rows.order, bins, known, edges)
     else:
         cells = columns.labels("observation", allow_empty=True)
         observed = symbols_of("observation", columns, rows, members, cells, known)
@@ -191,6 +215,13 @@ def _observed(columns: Columns, rows: _Rows, members: Members, known: Sequence[A
     if empty.any():
         raise columns.error(rows.first(empty), columns.observations[0], "an observation (empty only at t = 0)")
     return observed
+
+
+def _holds_numbers(columns: Columns) -> bool:
+    if not columns.has("observation"):
+        return True  # several columns
+    labels = columns.labels("observation", allow_empty=True).labels
+    return all(LOOKS_NUMERIC.fullmatch(label) for label in labels if label)
 
 
 def _behaviour(columns: Columns) -> NDArray[np.float32]:
