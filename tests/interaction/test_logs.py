@@ -120,7 +120,11 @@ def test_a_short_run_that_returns_the_clone_says_so(finished):
 
 @pytest.mark.parametrize(
     ("draws", "said"),
-    [(0, "no worlds were drawn"), (1, "only 3 worlds were drawn"), (2, "it earns more in 6 of 6 such worlds, too few")],
+    [
+        (0, "no worlds were drawn"),
+        (1, "only 3 worlds were drawn"),
+        (2, "it earns more in 6 of 6 worlds fitted to the same episodes, too few"),
+    ],
 )
 def test_the_draws_that_there_are_judge(finished, draws, said):
     method, state = finished

@@ -207,7 +207,8 @@ class LogsMethod:
         verdict = WORSE if chosen == CLONE else BETTER if sure or proven else UNPROVEN
         evidence = f"{f'only {len(own.drawn)}' if own.drawn else 'no'} worlds were drawn before the end"
         if judged:
-            evidence = f"it earns more in {more} of {len(values)} such worlds{'' if enough else ', too few to tell'}"
+            short = "" if enough else ", too few to tell"
+            evidence = f"it earns more in {more} of {len(values)} worlds fitted to the same episodes{short}"
         parts = [f"{verdict[0].upper()}{verdict[1:]}: {evidence}"]
         if chosen == CLONE:
             parts = [NOTHING_BETTER if judged and facts["complete"] else TOO_SHORT]
