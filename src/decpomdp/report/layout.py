@@ -44,7 +44,7 @@ class Wire:
 
 
 @dataclass(slots=True)
-class Item:
+class GraphItem:
     """A node, a label or a bend."""
 
     row: int
@@ -62,7 +62,7 @@ class Item:
 class GraphLayout:
     """Items with their places; the first ones are the nodes."""
 
-    items: list[Item]
+    items: list[GraphItem]
     wires: Sequence[Wire]
     chains: list[list[int]] = field(default_factory=list)  # per wire: the items between its ends, the label first
     rows: list[list[int]] = field(default_factory=list)  # from left to right
@@ -80,7 +80,7 @@ class GraphLayout:
         """Pixels from 0."""
         return self.tops[-1] + self.heights[-1]
 
-    def label(self, w: int) -> Item:
+    def label(self, w: int) -> GraphItem:
         """The label of a wire."""
         return self.items[self.chains[w][0]]
 
@@ -133,7 +133,7 @@ def laid_out(
 
     The space between rows is divided by `dense`.
     """
-    layout = GraphLayout([Item(2 * depth[i], *size) for i, size in enumerate(nodes)], wires)
+    layout = GraphLayout([GraphItem(2 * depth[i], *size) for i, size in enumerate(nodes)], wires)
     bends: dict[tuple[int, int], int] = {}  # goal, row -> item
     for wire in wires:
         _string(layout, wire, bends)
@@ -154,11 +154,11 @@ def _string(layout: GraphLayout, wire: Wire, bends: dict[tuple[int, int], int]) 
     items, rows = layout.items, (layout.items[wire.source].row, layout.items[wire.goal].row)
     step = 1 if rows[0] <= rows[1] else -1
     between = rows[0] == rows[1]
-    items.append(Item(rows[0] + step, wire.width / 2, wire.width / 2, wire.height, between=between))
+    items.append(GraphItem(rows[0] + step, wire.width / 2, wire.width / 2, wire.height, between=between))
     chain = [len(items) - 1]
     for row in () if between else range(rows[0] + 2 * step, rows[1], step):
         if (wire.goal, row) not in bends:
-            items.append(Item(row, 1.0, 1.0, 0.0))
+            items.append(GraphItem(row, 1.0, 1.0, 0.0))
             bends[wire.goal, row] = len(items) - 1
         chain.append(bends[wire.goal, row])
     layout.chains.append(chain)

@@ -1,7 +1,7 @@
 """Episodes -> several fitted worlds: restarts of both forms, an over-complete world, and a choice by held-out episodes.
 
-    fits          one that begins with tuples of the agents' own states; one with memory and a plain one, by turns; then
-                  restarts of the form that predicts held-out episodes better
+    fits          one that begins with tuples of the agents' own states; alternating, one with memory and a plain one;
+                  then restarts of the form that predicts held-out episodes better
     over-complete the best fit with more copies of its states, not merged: a guard against too few states
     refits        the worlds that predict held-out episodes about as well as the best one, on all episodes
 
