@@ -40,7 +40,9 @@ def test_a_page_that_fails_is_a_line_and_can_be_made_later(run, tmp_path, monkey
     ]
     assert "value 9.1" in out
     assert record(tmp_path)["finished"]
+    (tmp_path / "run" / "trace.jsonl").write_text("{}\n")  # left by a kill after the end
     assert run("learn", "--resume", "run")[2] == "run: the run is finished; nothing to do\n"
+    assert not (tmp_path / "run" / "trace.jsonl").exists()
     assert run("report", "run")[0] == 0
     assert (tmp_path / "run/report.html").exists()
 

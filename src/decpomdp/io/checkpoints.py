@@ -49,6 +49,13 @@ class Saved(msgspec.Struct):
     state: bytes
 
 
+def clear(folder: Path) -> None:
+    """Remove the checkpoint of a finished run."""
+    with one_line_errors(folder):
+        for name in (STATE, TRACE):
+            (folder / name).unlink(missing_ok=True)
+
+
 class CheckpointFolder:
     """Saves a run in a folder: see `core/run.py`.
 
@@ -105,9 +112,7 @@ class CheckpointFolder:
 
     def clear(self) -> None:
         """Remove the files: the run is finished."""
-        with one_line_errors(self.folder):
-            for name in (STATE, TRACE):
-                (self.folder / name).unlink(missing_ok=True)
+        clear(self.folder)
 
     def _append(self, trace: list[Row]) -> None:
         lines = "".join(json.dumps(dict(row)) + "\n" for row in trace[self._written :])

@@ -22,7 +22,7 @@ from typing import Any, Self
 from decpomdp.core import InputError, Row
 from decpomdp.core.progress import line_of
 from decpomdp.core.text import on_a_line
-from decpomdp.io.checkpoints import STATE
+from decpomdp.io.checkpoints import STATE, clear
 from decpomdp.io.checkpoints import TRACE as ROWS
 from decpomdp.io.files import FilePath, one_line_errors, write_bytes
 from decpomdp.io.runs import LOG, RUN, RunRecord, read_record, versions
@@ -115,7 +115,7 @@ def _same_file(number: int, path: Path) -> bool:
 
 
 def unfinished(folder: Path) -> RunRecord | None:
-    """The record of a run that can be resumed; None if the run is finished."""
+    """The record of a run that can be resumed; None if the run is finished: what a kill left of checkpoints goes."""
     if (folder / OLD).is_file():
         raise InputError(f"{folder}: a run of version 0.1 cannot be resumed; start it again in another folder")
     if not (folder / RUN).is_file():
@@ -123,7 +123,10 @@ def unfinished(folder: Path) -> RunRecord | None:
             f"{folder}: expected a run folder, got {f'a folder without {RUN}' if folder.is_dir() else 'none'}"
         )
     record = read_record(folder / RUN)
-    return None if record.finished else record
+    if not record.finished:
+        return record
+    clear(folder)
+    return None
 
 
 def can_resume(folder: Path) -> bool:
