@@ -138,8 +138,7 @@ reliability: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[fuzz]"
 	@$(BIN)/python benchmarks/reliability.py --kills 88 --out reliability.json
 	@$(BIN)/python benchmarks/fuzz.py --out fuzz.json
-	@$(BIN)/python benchmarks/dask_engine.py --out cluster.json
-	@$(BIN)/python benchmarks/reliability_page.py
+	@$(BIN)/python benchmarks/dask_engine.py
 
 docs: $(READY)
 	@$(BIN)/python docs/reference/make_commands.py

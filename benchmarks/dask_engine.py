@@ -2,7 +2,7 @@
 
     python benchmarks/dask_engine.py                                    (two workers of one thread at most)
     python benchmarks/dask_engine.py --episodes 2000 --repeats 3        (a quick look)
-    python benchmarks/dask_engine.py --out cluster.json                 (kept, for `reliability_page.py`)
+    python benchmarks/dask_engine.py --out cluster.json                 (stores all times)
 
 A sweep is count, update, evaluate: what `decpomdp learn EPISODES` does again and again. On every engine the first one
 is not timed, and all must end with the same counts, bit by bit, or nothing is told. The overhead of an iteration is
@@ -92,7 +92,7 @@ def latency(tasks):
 
 
 def part(kept):
-    """The figures as a part of a page."""
+    """The figures as Markdown."""
     most = max(len(each["workers"]) for each in kept["sweeps"])
     heads = ["agent-steps", "1 thread", *(f"{n + 1} worker{'s' * (n > 0)}" for n in range(most))]
     lines = [f"| {' | '.join([*heads, f'{most} workers over one'])} |", "|---" * (len(heads) + 1) + "|"]

@@ -9,8 +9,8 @@ the result is being judged.
 
 The same comparison is made after a disk was full (a file system of one megabyte; only root can mount one), and between
 one thread, two threads and Dask clusters of 1, 2 and 4 workers. Interrupts are sent twice in short order, and it is
-measured how long the command takes to end (`reliability_stops.py`). `--parts` chooses. Prints the tables; with --out
-they are kept in a file, each command's figures in place of its last, and `reliability_page.py` puts them on the page.
+measured how long the command takes to end (`reliability_stops.py`). `--parts` chooses. Prints the tables that
+docs/reliability.md summarises; with --out they are stored in a file, which later calls update command by command.
 Exit code 1 if one byte differs or a run was lost.
 """
 

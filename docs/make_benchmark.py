@@ -1,8 +1,8 @@
 """Put benchmark tables into the documents: python docs/make_benchmark.py [FOLDER...]
 
 Every FOLDER is an output of `decpomdp benchmark`. Its table, with the value of every seed, goes to `benchmark.json`, in
-place of the table of the same command, and all tables go between the two marks of `benchmark.md`. Everything outside
-the marks is written by hand.
+place of the table of the same command. All tables go between the two marks of `benchmark.md`, those with many problems
+as a summary. Everything outside the marks is written by hand.
 """
 
 import json
@@ -25,11 +25,9 @@ from decpomdp.experiments.benchmark import (
 
 DOCS = Path(__file__).parent
 BEGIN, END = "<!-- made by docs/make_benchmark.py: begin -->", "<!-- made by docs/make_benchmark.py: end -->"
-COMPACT = 10  # problems; larger tables have one row per problem
-HEADER = (
-    "problem", "method", "median", "worst", "best", "best known", "nodes", "largest", "seconds", "million steps",
-    "every seed",
-)  # fmt: skip
+COMPACT = 10  # problems; larger tables are summarised
+CLOSE = (0.001, 0.05)  # of the best known value: equal to it, close to it
+HEADER = ("problem", "method", "median", "worst", "best", "best known", "nodes", "seconds", "million steps")
 
 
 def plan_of(folder: Path) -> BenchmarkPlan:
@@ -77,15 +75,20 @@ def text_of(table: dict[str, Any]) -> str:
 
 
 def _compact(lines: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """One row per problem with the medians of all methods."""
+    """How many problems every method solves as well as the best known team, and nearly as well."""
     methods = list(dict.fromkeys(line["method"] for line in lines))
-    rows: dict[str, dict[str, str]] = {}
-    for line in lines:
-        row = rows.setdefault(line["problem"], {"known": _number(line["known"])})
-        row[line["method"]] = _number(line["median"])
-    names = ("known", *methods)
-    body = [(problem, *(row.get(name, "") for name in names)) for problem, row in rows.items()]
-    return [("problem", "best known", *methods), ("---",) * (len(methods) + 2), *body]
+    rows = [("problems", *methods), ("---",) * (len(methods) + 1)]
+    for group, generated in (("named", False), ("generated", True)):
+        chosen = [line for line in lines if line["problem"].startswith("generated:") is generated]
+        count = len({line["problem"] for line in chosen})
+        rows.append((f"{count} {group}", *(_reached(chosen, method) for method in methods)))
+    return rows
+
+
+def _reached(lines: list[dict[str, Any]], method: str) -> str:
+    known = [line for line in lines if line["method"] == method and line["known"]]
+    gaps = [(line["known"] - line["median"]) / abs(line["known"]) for line in known]
+    return " / ".join(str(sum(gap <= close for gap in gaps)) for close in CLOSE)
 
 
 def _number(value: float | None) -> str:
@@ -95,8 +98,7 @@ def _number(value: float | None) -> str:
 def _row(line: dict[str, Any]) -> tuple[str, ...]:
     values = [_number(line[name]) for name in ("median", "worst", "best", "known")]
     steps = "" if line["steps"] is None else f"{line['steps'] / 1e6:.3g}"
-    cost = (line["nodes"], str(line["largest"]), f"{line['seconds']:.0f}", steps)
-    return (line["problem"], line["method"], *values, *cost, ", ".join(f"{value:.4f}" for value in line["values"]))
+    return (line["problem"], line["method"], *values, line["nodes"], f"{line['seconds']:.0f}", steps)
 
 
 def put(folders: list[Path], docs: Path = DOCS) -> list[Path]:

@@ -121,7 +121,7 @@ def test_planners_are_run_beside_learners_and_give_references(told, tmp_path, mo
 
 
 def _check_documents(folder, values):
-    """The table is put into the documents with the value of every seed."""
+    """The table is put into the documents, the value of every seed into the data."""
     maker = runpy.run_path(str(DOCS / "make_benchmark.py"))
     (folder / "benchmark.md").write_text(f"# Title\n\n{maker['BEGIN']}\nold\n{maker['END']}\n\nby hand\n")
     page, data = maker["put"]([folder / "t"], folder)
@@ -130,7 +130,7 @@ def _check_documents(folder, values):
     assert text.endswith("by hand\n")
     assert "old" not in text
     assert "`decpomdp benchmark --problems broadcast --methods search --seeds 2 --steps 300000`" in text
-    assert ", ".join(f"{value:.4f}" for value in values) in text
+    assert f"| {min(values):.4f} | {max(values):.4f} |" in text
     assert json.loads(data.read_text())[0]["lines"][0]["values"] == values
 
 
