@@ -103,12 +103,12 @@ def test_killed_and_resumed(run, tmp_path, arguments, killed):
     assert (code, err) == (0, "cut: the run is finished; nothing to do\n")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_saves_the_best_team_and_the_run_can_be_resumed(run, tmp_path, whole, number, code):
     process = cut(tmp_path, SEARCH, number)
     assert process.returncode == code
     record = json.loads((tmp_path / "cut/run.json").read_text())
-    assert record["stopped"] == {0: "interrupted", 143: "terminated"}[code]
+    assert record["stopped"] == {130: "interrupted", 143: "terminated"}[code]
     assert not record["finished"]
     assert dp.Team.load(tmp_path / "cut/team.json").problem == "broadcast"
     assert run("learn", "--resume", "cut", "--quiet", *BARE)[0] == 0

@@ -14,6 +14,10 @@ def test_bins_are_numbered_like_digits_and_named():
     assert found.labels[1] == "[0] < 0, -1 <= [2] < 1"
     assert found.labels[5] == "[0] >= 0, [2] >= 1"
     assert Discretiser.binned([[], []]).labels == ("anything",)
+    assert Discretiser.binned([[0.0], []], names=("x", "y")).labels == ("x < 0", "x >= 0")
+    for names in (("x",), ("x", "y, z")):
+        with pytest.raises(InputError, match="names: expected 2 names"):
+            Discretiser.binned([[0.0], []], names=names)
 
 
 def test_every_symbol_of_random_bins_is_what_counting_edges_says():

@@ -123,7 +123,7 @@ def test_a_short_run_that_returns_the_clone_says_so(finished):
     [
         (0, "no worlds were drawn"),
         (1, "only 3 worlds were drawn"),
-        (2, "it earns more in 6 of 6 worlds fitted to the same episodes, too few"),
+        (2, "it earns more in 6 of these 6 worlds, too few"),
     ],
 )
 def test_the_draws_that_there_are_judge(finished, draws, said):
@@ -131,7 +131,7 @@ def test_the_draws_that_there_are_judge(finished, draws, said):
     plan = drawn(state, state.world.candidates[0].origin)
     fit, _ = method.result(plan._replace(world=plan.world._replace(drawn=plan.world.drawn[: 3 * draws])))
     assert fit.facts["trust"].startswith(f"Not proven better than the behaviour: {said}")
-    assert ("6 worlds that the episodes allow" in fit.facts["why"]) == (draws == 2)
+    assert ("6 worlds drawn from the posterior" in fit.facts["why"]) == (draws == 2)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,19 @@ def test_moves_that_depend_on_the_action_and_first_observations():
     assert words[4] == "node 1: go; then go to 1"
 
 
+def test_bins_and_many_observations_are_joined():
+    bins = dp.Discretiser.binned([[0.0, 1.0, 2.0], [5.0]], names=("x", "y"))
+    agent = dp.Agent("x", ("wait", "go"), bins.labels)
+    to = [1, 1, 1, 1, 0, 2, 0, 2]  # [x, y]
+    words = controller_in_words(agent, dp.Controller.deterministic([0, 1, 0], [to, [0] * 8, to], 2))
+    assert words[1] == "node 0: wait; on x < 1 go to 1, on x >= 1 and y < 5 go to 0, on x >= 1 and y >= 5 go to 2"
+    assert words[2] == "node 1: go; then go to 0"
+    agent = dp.Agent("x", ("wait",), tuple(f"o{place}" for place in range(8)))
+    words = controller_in_words(agent, dp.Controller.deterministic([0, 0], [[0] * 6 + [1] * 2, [0, 1] * 4], 1))
+    assert words[1] == "node 0: wait; on o6 or o7 go to 1, otherwise go to 0"
+    assert words[2].endswith("on o0 or o2 or o4 or o6 go to 0, on o1 or o3 or o5 or o7 go to 1")
+
+
 def test_a_label_stays_on_its_line(tmp_path, capsys):
     from decpomdp.cli.main import code_of
 

@@ -142,7 +142,7 @@ def _add_value_from_episodes(fit: "Fit", record: "RunRecord") -> None:
         value, high = facts.get("value"), facts.get("high")
         if isinstance(value, float):
             error = (high - value) / 2 if isinstance(high, float) else None
-            how = "expected in the likeliest fitted world"
+            how = "in the likeliest fitted world"
             record.value = ValueRecord(value=value, standard_error=error, method=how)
         return
     record.bound, record.sample_size = last_number(fit, "bound"), last_number(fit, "sample_size")

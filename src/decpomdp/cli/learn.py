@@ -121,6 +121,10 @@ def _run(
         setup = work.setup._replace(inputs=work.setup.inputs._replace(engine=cluster))
         result = runs.execute(work._replace(setup=setup), folder, resume is not None, options)
     words.tell(result, as_json, after.lines_of(result))
+    if result["stopped"] == "interrupted":
+        raise SystemExit(runs.INTERRUPTED)
+    if not result["learned"]:
+        raise SystemExit(runs.NOTHING_LEARNED)
 
 
 def _reject_given(options: dict[str, Any]) -> None:

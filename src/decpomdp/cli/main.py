@@ -12,11 +12,11 @@ from typing import Annotated, Any
 import typer
 
 from decpomdp.cli import after, benchmark, data, evaluate, learn, problems, reproduce, results, simulate, words
-from decpomdp.cli.runs import TERMINATED, AlreadyFinished
+from decpomdp.cli.runs import INTERRUPTED, TERMINATED, AlreadyFinished
 
 # error of typer for wrong arguments; typer contains its own copy of click, or uses click itself
 USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-INTERRUPTED = 130  # exit code after Ctrl-C without a result
+HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": problems.list_problems,
     "info": problems.info,
@@ -43,7 +43,7 @@ def app_with(detailed: Collection[str]) -> typer.Typer:
         help="Learn small finite-state controllers for teams of agents that cannot communicate.",
         add_completion=False,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings=HELP,
     )
     app.callback()(_main)
     for name, command in COMMANDS.items():
@@ -110,7 +110,7 @@ def _prepared(arguments: list[str] | None) -> int:
 
 
 def code_of(arguments: list[str]) -> int:
-    """Run the command; its exit code: 0 success, 2 a user's mistake, 130 interrupted, 143 terminated."""
+    """Run the command; its exit code: 0 success, 1 failure, 2 a user's mistake, 130 interrupted, 143 terminated."""
     warnings.showwarning = _warn
     try:
         command = typer.main.get_command(app_with(arguments[:1]))
@@ -141,7 +141,7 @@ def code_of(arguments: list[str]) -> int:
 
 def _hide_flag_types(command: Any) -> None:
     """Help shows flags without a type: they take no value."""
-    for option in command.params:
+    for option in (*command.params, command.get_help_option(command.context_class(command, **HELP))):
         if getattr(option, "is_flag", False):
             option.metavar = " "
     for part in getattr(command, "commands", {}).values():

@@ -41,8 +41,9 @@ def reproduce(
 ) -> None:
     """Compute the tables and figures of the paper and compare them with the published numbers on one page.
 
-    Finished cells are saved: after an interrupt or a kill, run the same command again to continue. Experiments that
-    are already in the folder but not named here stay on the page unchanged.
+    Finished cells are saved: after an interrupt or a kill, run the same command again to continue.
+
+    Experiments that are already in the folder but not named here stay on the page unchanged.
     """
     from decpomdp.engines.threads import default_threads
     from decpomdp.experiments import reproduction

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from decpomdp.core.settings import Settings
     from decpomdp.io.runs import RunRecord
 
-TERMINATED = 143  # exit code after SIGTERM
+NOTHING_LEARNED, INTERRUPTED, TERMINATED = 1, 130, 143  # exit codes; the last two: after Ctrl-C and SIGTERM
 CODE = "{code}"  # in a hint: replaced by the name of the code, such as mine.py:build
 
 

@@ -49,12 +49,14 @@ class Discretiser:
             object.__setattr__(self, "symbols", labels("symbols of the discretiser", self.symbols))
 
     @classmethod
-    def binned(cls, edges: Sequence[Sequence[float]]) -> "Discretiser":
+    def binned(cls, edges: Sequence[Sequence[float]], names: Sequence[str] | None = None) -> "Discretiser":
         """For arrays of numbers: entry i falls into one of len(edges[i]) + 1 bins; without edges it is ignored.
 
-        >>> cart = Discretiser.binned([[], [], [-0.1, 0.0, 0.1], [0.0]])  # CartPole: angle and its speed
-        >>> cart.count, cart.symbol("cart", np.array([1.0, 0.5, 0.05, -2.0]))
-        (8, 4)
+        The labels contain the names of the entries, by default [0], [1], ...
+
+        >>> cart = Discretiser.binned([[], [], [-0.1, 0.0, 0.1], [0.0]], names=("x", "dx", "angle", "turn"))
+        >>> cart.count, cart.symbol("cart", np.array([1.0, 0.5, 0.05, -2.0])), cart.labels[4]
+        (8, 4, '0 <= angle < 0.1, turn < 0')
         """
         for part in (edges, *(edges if isinstance(edges, Sequence | np.ndarray) else ())):
             if isinstance(part, str) or not isinstance(part, Sequence | np.ndarray):
@@ -65,6 +67,9 @@ class Discretiser:
             if np.any(np.diff(cut) <= 0):
                 raise InputError(f"edges[{i}]: expected increasing numbers, got {list(cut)}")
         sizes = [len(cut) + 1 for cut in cuts]
+        known = labels("names", [f"[{i}]" for i in range(len(edges))] if names is None else names)
+        if len(known) != len(edges) or any(", " in name for name in known):
+            raise InputError(f"names: expected {len(edges)} names without ', ', one per list of edges, got {known}")
 
         def read(observation: Any) -> int:
             values = np.ravel(observation)
@@ -79,7 +84,8 @@ class Discretiser:
                 symbol = symbol * size + int(np.searchsorted(cut, values[i], side="right"))
             return symbol
 
-        return cls(tuple(_named(places, cuts)), read)
+        parts = product(*(ranges(known[i], cut) for i, cut in zip(places, cuts, strict=True)))
+        return cls(tuple(", ".join(each) or "anything" for each in parts), read)
 
     @classmethod
     def of(cls, agent: Agent) -> "Discretiser":
@@ -136,11 +142,3 @@ def _by_place(edges: dict[str, list[float]]) -> list[list[float]]:
     if not places:
         return list(edges.values())
     return [places.get(place, []) for place in range(max(places) + 1)]
-
-
-def _named(places: list[int], cuts: list[Any]) -> list[str]:
-    """Labels such as "[2] < -0.1, [3] >= 0"."""
-    return [
-        ", ".join(parts) or "anything"
-        for parts in product(*(ranges(f"[{i}]", cut) for i, cut in zip(places, cuts, strict=True)))
-    ]

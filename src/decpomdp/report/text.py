@@ -1,18 +1,21 @@
 """Controllers in words: "node 3: listen; on hear-left go to 5, on hear-right go to 4".
 
-Every line is one line, whatever the labels hold: control characters are written out.
+Every line is one line, whatever the labels hold: control characters are written out. Bins of numbers that lead to the
+same node are joined: "on x < 2 go to 5".
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import Agent, Controller, Team
+from decpomdp.core import Agent, Controller, InputError, Team
+from decpomdp.core.agent import edges_of
 from decpomdp.core.text import plain
 
 RARE = 0.005  # choices less likely than this are left out
-FEW = 5  # choices that are named where all are rarer
+FEW = 5  # choices that are named where all are rarer; observations that are named if they lead to the same node
 
 
 def team_in_words(team: Team) -> list[str]:
@@ -28,8 +31,8 @@ def controller_in_words(agent: Agent, controller: Controller) -> list[str]:
     """The start of one agent, then the actions and moves of every node."""
     lines = [f"start in {_nodes(controller.initial)}"]
     if controller.initial_given is not None:
-        seen = zip(agent.observations, controller.initial_given, strict=True)
-        lines = [f"start in {_nodes(row)} if {label} is seen first" for label, row in seen]
+        goals = _goals(agent, controller.initial_given)
+        lines = [f"start in {goal}{f' if {seen} is seen first' * bool(seen)}" for goal, seen in goals]
     lines += [f"node {i}: {'; '.join(_node(agent, controller, i))}" for i in range(controller.nodes)]
     return [plain(line) for line in lines]
 
@@ -48,13 +51,62 @@ def _node(agent: Agent, controller: Controller, i: int) -> Iterator[str]:
 
 
 def _moves(agent: Agent, rows: NDArray[np.float64]) -> str:
-    """Where the observations lead; those that lead to the same place together."""
-    goals: dict[str, list[str]] = {}
-    for label, row in zip(agent.observations, rows, strict=True):
-        goals.setdefault(_nodes(row), []).append(label)
+    """Where the observations lead."""
+    goals = _goals(agent, rows)
     if len(goals) == 1:
-        return f"then go to {next(iter(goals))}"
-    return ", ".join(f"on {' or '.join(labels)} go to {goal}" for goal, labels in goals.items())
+        return f"then go to {goals[0][0]}"
+    return ", ".join(f"on {seen} go to {goal}" if seen else f"otherwise go to {goal}" for goal, seen in goals)
+
+
+def _goals(agent: Agent, rows: NDArray[np.float64]) -> list[tuple[str, str]]:
+    """(node, the observations that lead there) of rows[o, j]; the last one may be the rest, with an empty text."""
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(_nodes(row), []).append(place)
+    rest = max(places, key=lambda goal: len(places[goal]))
+    goals = [(goal, _observations(agent, seen)) for goal, seen in places.items() if goal != rest]
+    if not goals or len(places[rest]) > FEW:
+        return [*goals, (rest, "")]
+    return [(goal, _observations(agent, seen)) for goal, seen in places.items()]
+
+
+def _observations(agent: Agent, places: Sequence[int]) -> str:
+    """The labels at these places; neighbouring bins of numbers are joined."""
+    try:
+        edges = edges_of(agent)
+    except InputError:
+        edges = {}
+    sizes = [len(ends) + 1 for ends in edges.values()]
+    if prod(sizes) != len(agent.observations):
+        return " or ".join(agent.observations[place] for place in places)
+    boxes = [[(int(bin), int(bin)) for bin in np.unravel_index(place, sizes)] for place in places]
+    for axis in reversed(range(len(sizes))):
+        boxes = _joined(boxes, axis)
+    return " or ".join(" and ".join(_sides(edges, box)) for box in boxes)
+
+
+def _joined(boxes: list[list[tuple[int, int]]], axis: int) -> list[list[tuple[int, int]]]:
+    """Boxes of bins, [axis] (first, last), of which neighbours along one axis are joined."""
+    result: list[list[tuple[int, int]]] = []
+    for box in sorted(boxes, key=lambda box: (box[:axis], box[axis + 1 :], box[axis])):
+        last = result[-1] if result else None
+        other = [side for i, side in enumerate(box) if i != axis]
+        if last and other == [side for i, side in enumerate(last) if i != axis] and last[axis][1] + 1 == box[axis][0]:
+            last[axis] = (last[axis][0], box[axis][1])
+        else:
+            result.append(list(box))
+    return sorted(result)
+
+
+def _sides(edges: dict[str, list[float]], box: Iterable[tuple[int, int]]) -> Iterator[str]:
+    """The range of every number in a box of bins; a number that may be anything is left out."""
+    for (name, ends), (first, last) in zip(edges.items(), box, strict=True):
+        low = f"{ends[first - 1]:.6g}" if first > 0 else ""
+        high = f"{ends[last]:.6g}" if last < len(ends) else ""
+        if low and high:
+            yield f"{low} <= {name} < {high}"
+        elif low or high:
+            yield f"{name} >= {low}" if low else f"{name} < {high}"
 
 
 def _nodes(row: NDArray[np.float64]) -> str:

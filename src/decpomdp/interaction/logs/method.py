@@ -47,11 +47,11 @@ SBPR, CLONE, WORLD = "sbpr", "clone", "world"  # phases; the first two are also 
 INITIAL = "initial"  # the choice if nothing was learned
 NAMES = {SBPR: "Dec-SBPR's team", CLONE: "the cloned behaviour"}
 NO_PROBABILITIES = "the episodes have no behaviour probabilities"
-STOPPED = "the run was stopped before a world was planned in"
+STOPPED = "the run was stopped before teams were planned"
 NOTHING_BETTER = "No team is better than the behaviour, as far as the episodes tell"
 TOGETHER = (
     "the agents' actions are correlated ({:.2g}) beyond their own histories: if a demonstrator saw more than the log"
-    " holds, the team may earn much less"
+    " contains, the team may earn much less"
 )
 TOO_SHORT = "The run was too short to tell whether a team is better than the behaviour: more time may find one"
 
@@ -190,9 +190,9 @@ class LogsMethod:
         chosen = origin if origin in NAMES else WORLD
         rest = " and ".join(f"{named[kind]} {best[kind]:.4g}" for kind in named if kind in best and kind != chosen)
         who = f"a team {described(origin)}" if chosen == WORLD else NAMES[origin]
-        where = f"{len(values)} worlds that the episodes allow" if judged else "the worlds fitted to the episodes"
-        earned = f"in {where} it earns {means[place]:.4g} on average, {rest}"
-        why = f"Chosen: {who}. {rule[0].upper()}{rule[1:]} by {measure}: {earned}."
+        where = f"{len(values)} worlds drawn from the posterior" if judged else "the fitted worlds"
+        earned = f"mean values in {where}: this team {means[place]:.4g}, {rest}"
+        why = f"Chosen: {who}. {rule[0].upper()}{rule[1:]} by {measure}; {earned}."
         if self._below(state):
             why = f"{why[:-1]}; held-out episodes put Dec-SBPR's team below the behaviour."
         floor = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == CLONE)
@@ -208,13 +208,13 @@ class LogsMethod:
         evidence = f"{f'only {len(own.drawn)}' if own.drawn else 'no'} worlds were drawn before the end"
         if judged:
             short = "" if enough else ", too few to tell"
-            evidence = f"it earns more in {more} of {len(values)} worlds fitted to the same episodes{short}"
+            evidence = f"it earns more in {more} of these {len(values)} worlds{short}"
         parts = [f"{verdict[0].upper()}{verdict[1:]}: {evidence}"]
         if chosen == CLONE:
             parts = [NOTHING_BETTER if judged and facts["complete"] else TOO_SHORT]
         if facts["low"] is not None:
             span = f"{facts['low']:.4g} and {facts['high']:.4g} (the behaviour has {self.world.behaviour:.4g})"
-            parts.append(f"expect a value between {span}")
+            parts.append(f"expect the true value between {span}")
         parts += filter(None, str(facts["warnings"]).split("; "))
         if together:
             parts.append(TOGETHER.format(together))
