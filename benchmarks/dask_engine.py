@@ -5,7 +5,7 @@
     python benchmarks/dask_engine.py --out cluster.json                 (stores all times)
 
 A sweep is count, update, evaluate: what `decpomdp learn EPISODES` does again and again. On every engine the first one
-is not timed, and all must end with the same counts, bit by bit, or nothing is told. The overhead of an iteration is
+is not timed, and all must end with the same counts, bit by bit, or the script fails. The overhead of an iteration is
 what one worker of one thread takes more than one thread on the same data; data of a few episodes show it alone.
 Seconds are medians over the repeats, with the least and the most.
 """

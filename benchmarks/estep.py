@@ -1,4 +1,4 @@
-"""One expectation step beside hmmlearn's and dynamax's, on the same data and the same number of threads.
+"""One expectation step compared with hmmlearn's and dynamax's, on the same data and the same number of threads.
 
     python benchmarks/estep.py            (make bench installs the peers and runs this)
     python benchmarks/estep.py --episodes 50 --repeats 2 --nodes 4        (a quick look)
@@ -186,7 +186,7 @@ def check_equal(who, found, wanted, near):
         size = np.abs(other).max()
         if not np.allclose(one, other, rtol=near, atol=near * size):
             gap = np.abs(np.subtract(one, other)).max() / size
-            sys.exit(f"{who}: {name} differ from ours by {gap:.2g} of the largest; no speed is told")
+            sys.exit(f"{who}: {name} differ from ours by {gap:.2g} of the largest; speeds are not compared")
 
 
 def check(case, precision, peers):

@@ -2,8 +2,8 @@
 
     python benchmarks/export_latency.py
 
-Each form is shown the same random observations; processor time per decision, loop included, best of five runs. Beside
-it the size of the exported Python file, and of the compiled code and tables of the C file.
+Each form is shown the same random observations; processor time per decision, loop included, best of five runs. Also
+the size of the exported Python file, and of the compiled code and tables of the C file.
 """
 
 import subprocess

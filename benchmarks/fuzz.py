@@ -5,7 +5,7 @@
 Needs atheris (libFuzzer for Python). Every target of tests/fuzz/targets.py runs in processes of its own, with a limit
 of time for each input and of memory for the process, from the corpus in tests/fuzz/corpus and with the mutations of
 fuzz_inputs. Counts are kept in the file given by --out after every process: called again, it goes on until
-so many executions were done in all. What breaks a promise is kept beside that file, one input per kind of failure, the
+so many executions were done in all. What breaks a promise is stored next to that file, one input per kind of failure, the
 shortest; exit code 1 if there is any. Prints the table that docs/reliability.md summarises.
 """
 
@@ -157,7 +157,7 @@ def work(name: str, counts: str, findings: str, arguments: list[str]) -> int:
 
 
 def keep(findings: Path, data: bytes, error: Exception) -> None:
-    """The shortest input of every kind of failure: the exception and the line of ours that it came from."""
+    """The shortest input of every kind of failure: the exception and the line of our code that it came from."""
     places = [frame for frame in traceback.extract_tb(error.__traceback__) if "decpomdp" in frame.filename]
     last = places[-1] if places else traceback.extract_tb(error.__traceback__)[-1]
     kind = f"{type(error).__name__}-{Path(last.filename).stem}-{last.lineno}"

@@ -27,7 +27,7 @@ SMALL = 5000  # states x joint actions x joint observations, up to which FB-HSVI
 
 
 def constant_value(model: dp.DecPOMDP) -> float:
-    """The value of the best joint action that is repeated for ever."""
+    """The value of the best joint action that is repeated forever."""
     states = np.eye(len(model.states))
     return max(
         float(model.start @ np.linalg.solve(states - model.discount * moves, paid))

@@ -114,7 +114,7 @@ def behaviours(given: argparse.Namespace) -> None:
                     ways.setdefault(behaviour, []).append(way)
                     print(
                         f"K={count} {behaviour} {problem} seed {seed}: it earns {earned:.2f}, learned {short:.2f} of "
-                        f"{top:.2f} (way {way:.2f}), for ever {dp.evaluate(fit.team, problem).value:.2f} of "
+                        f"{top:.2f} (way {way:.2f}), infinite horizon {dp.evaluate(fit.team, problem).value:.2f} of "
                         f"{best:.2f}, "
                         f"nodes {fit.team.nodes}, estimate {fit.facts['estimate']:.2f} "
                         f"({fit.facts['estimate_low']:.2f} to {fit.facts['estimate_high']:.2f}), "

@@ -94,18 +94,18 @@ def sample():
     print("effective episodes at the last step, 500 episodes of 29 steps, 100 agents: older batches, newest team")
     print("batches ago   whole team   agents' own: smallest, median")
     with serial_products():
-        teams, foretold = [], []
+        teams, predicted = [], []
         for _ in range(24):
             posterior = learner.posterior(state.counts)
             teams.append(state.exploration.behaviour(learner.full_mean(posterior)))
             state, facts, _ = learner.iterate_many(state, MANY_BATCH)
-            foretold.append(100 * facts["foretold"])
+            predicted.append(100 * facts["predicted"])
         batches = state.batches
         for ago, (batch, team) in enumerate(zip(batches[::-1], teams[::-1], strict=False)):
             sizes = [_size(_own(batch, teams[-1], team, n), batch) for n in range(len(team.agents))]
             joint = _size(log_likelihood(batch, teams[-1]) - log_likelihood(batch, team), batch)
             print(f"{ago:11d} {joint:12.1f}   {min(sizes):.0f}, {np.median(sizes):.0f}", flush=True)
-    print(f"the critic foretold {min(foretold):.0f} to {max(foretold):.0f} % of the variance")
+    print(f"the critic predicted {min(predicted):.0f} to {max(predicted):.0f} % of the variance")
 
 
 def _own(batch, new, old, n):

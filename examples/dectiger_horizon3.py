@@ -1,4 +1,4 @@
-"""Write a controller by hand: the optimal three-step plan for Dec-Tiger, repeated for ever.
+"""Write a controller by hand: the optimal three-step plan for Dec-Tiger, repeated forever.
 
 Listen twice; open the door away from the sound if both sounds agreed, listen once more if not; start again.
 """

@@ -137,10 +137,10 @@ def test_licences_of_all_that_is_asked_for_are_listed():
     extras = sorted(set(PROJECT["optional-dependencies"]) - {"dev", "bench"})
     assert titles == [
         "At run time",
-        *(f"With `decpomdp[{extra}]`, beside these" for extra in extras),
+        *(f"With `decpomdp[{extra}]`, additional" for extra in extras),
         "For development",
         "To compare speeds with",
-        "In the locks beside these: to build, to lock, on other systems",
+        "Also in the locks: to build, to lock, on other systems",
     ]
     rows = dict(re.findall(r"^\| ([a-z0-9-]+) \| (?!version)[^|]+ \| ([^|]*) \|$", told, re.M))
     assert {canonicalize_name(each.name) for each in DIRECT} <= set(rows), "python docs/reference/make_licences.py"

@@ -29,7 +29,7 @@ HEAD = """# Licences
 
 decpomdp is under the MIT licence. What it needs, with the licence that each package states; written by
 `python docs/reference/make_licences.py` from the packages as they are installed, or as they are published for other
-systems. Nothing of them is part of decpomdp: whoever installs it gets them from their authors.
+systems. None of them is part of decpomdp: pip installs them from their authors.
 """
 LONG = 60  # characters of a licence: more is its text, not its name
 TEXTS = {"Apache License Version 2.0": "Apache-2.0", "MIT License": "MIT"}  # how a text begins: what it is

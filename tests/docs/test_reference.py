@@ -53,7 +53,7 @@ def test_docstring_names_only_real_parameters():
 
 def test_command_reference_is_what_the_commands_say(maker):
     told = (REFERENCE / "commands.md").read_text()
-    assert told == maker["page"](), "make it anew: python docs/reference/make_commands.py"
+    assert told == maker["page"](), "run python docs/reference/make_commands.py"
 
 
 def test_both_forms_of_sbpr_are_told_apart(maker):

@@ -37,7 +37,7 @@ def test_lists_are_lists(site):
     assert not [
         name for name, page in site.items() if re.search(r"^(?:- |1\. )\w", page.partition("<article")[2], re.M)
     ]
-    assert "<li>episodes are independent" in site["offpolicy.html"]
+    assert "<li>A result is a value" in site["howto/own_problem.html"]
 
 
 def test_nothing_is_fetched_from_elsewhere(site):

@@ -138,7 +138,7 @@ def test_many_agents_learn_from_exploration_alone():
     assert learned > chance + 10
     assert fit.stopped in ("iterations", "converged")
     assert max(fit.team.nodes) <= 2
-    assert {"iteration", "value", "error", "nodes", "sample_size", "exploration", "foretold"} <= set(fit.trace[0])
+    assert {"iteration", "value", "error", "nodes", "sample_size", "exploration", "predicted"} <= set(fit.trace[0])
     assert fit.trace[0]["exploration"] == pytest.approx(1.0)
 
 

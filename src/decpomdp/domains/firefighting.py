@@ -4,7 +4,7 @@ States: the fire level of every house in a row, 0 (no fire) to levels - 1; all e
 Actions: the house to fight at. Observations: flames or none at that house.
 
 Dynamics, for every house, given the levels before the step ("heated": a neighbouring house burns):
-    nobody there    heated: one level up with probability 0.8; burning alone: up with 0.4; not burning alone: stays 0
+    no agent there  heated: one level up with probability 0.8; burning alone: up with 0.4; not burning alone: stays 0
     one agent       burning: one level down, with probability 0.6 if heated, else for certain
     two or more     the fire is out
 Observations: each agent sees flames with probability 0.2, 0.5 or 0.8 if the level of its house after the step is 0, 1
@@ -31,7 +31,7 @@ def build(
 ) -> DecPOMDP:
     """Agents fight fires in a row of houses; everyone chooses one house per step and sees, with noise, if it burns.
 
-    Fires grow and spread to neighbours where nobody is. One agent lowers a fire by one level, with probability 0.6 next
+    Fires grow and spread to neighbours without an agent. One agent lowers a fire by one level, with probability 0.6 next
     to another fire; two agents put it out. The team loses the sum of all levels in every step.
     """
     return _model(agents, levels, [tuple(range(houses))] * agents, discount, name)
@@ -40,7 +40,7 @@ def build(
 def graph(agents: int = 3, levels: int = 3, discount: float = 0.9, name: str = "firegraph") -> DecPOMDP:
     """Fire fighting in which agent n reaches houses n and n + 1 only, so that neighbours share one house.
 
-    Fires grow and spread to neighbours where nobody is. One agent lowers a fire by one level, with probability 0.6 next
+    Fires grow and spread to neighbours without an agent. One agent lowers a fire by one level, with probability 0.6 next
     to another fire; two agents put it out. The team loses the sum of all levels in every step.
     """
     return _model(agents, levels, [(n, n + 1) for n in range(agents)], discount, name)

@@ -22,7 +22,7 @@ from decpomdp.io.team import team_from_json, team_to_json
 FILE = Path(__file__).with_name("references.json")
 LIMIT = 64 * 2**20  # bytes
 BETTER = 1e-6  # relative improvement that counts
-ROUNDING = 1e-4  # of published values: a value of ours that is as good is shown instead
+ROUNDING = 1e-4  # of published values: if our value is as good, it is shown instead
 PUBLISHED_DISCOUNT = 0.9
 
 

@@ -135,7 +135,7 @@ def returns_to_go(episodes: Episodes) -> Floats:
 def by_reward(episodes: Episodes, log_behaviour: Floats) -> Steps:
     """The paper's utility: discounted rewards above the smallest, each at its own step.
 
-    A terminated episode earns 0 for ever after. Above the smallest reward that is a gain, which is added to its last
+    A terminated episode earns 0 from then on. Above the smallest reward that is a gain, which is added to its last
     step (at discount 1: up to the length of the longest). Otherwise the shift would favour long episodes.
     """
     discounts = episodes.discount ** episodes.times().astype(np.float64)

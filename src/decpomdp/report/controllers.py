@@ -10,7 +10,7 @@ from decpomdp.report.text import controller_in_words
 
 FEW = 6  # agents that are all unfolded
 MOST_DRAWN = 150  # agents
-SHRINK, SIDES = 0.85, 40.0  # a graph may be drawn a little smaller so that two fit beside each other; pixels around it
+SHRINK, SIDES = 0.85, 40.0  # a graph may be drawn a little smaller so that two fit side by side; pixels around it
 READING = (
     "A box is a node: its action, its number and its share of the time (filled part). An arrow is a move, labelled "
     "with the observations that cause it; a thicker one is taken more often. "

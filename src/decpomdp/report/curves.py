@@ -29,7 +29,7 @@ TITLES = {
     "exploration": "Exploration rate",
     "sample_size": "Effective sample size",
     "accepted": "Changes accepted",
-    "foretold": "Variance predicted by the critic",
+    "predicted": "Variance predicted by the critic",
 }
 NO_CHART = {"error", "upper", "mean_nodes", "start", "hops", "truncation"}  # part of other charts, or not drawn
 FEW = 4  # agents whose nodes are drawn apart

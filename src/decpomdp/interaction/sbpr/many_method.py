@@ -210,5 +210,5 @@ def _facts(posterior: TeamPosterior, learned: Learned, rate: float, episodes: in
         **size_facts(posterior.sizes),
         "bound": None,  # it contains the joint ratio of all agents, which is useless with so many
         "sample_size": learned.sample_size,
-        "foretold": learned.predicted,
+        "predicted": learned.predicted,
     }
