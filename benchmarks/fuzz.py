@@ -5,8 +5,8 @@
 Needs atheris (libFuzzer for Python). Every target of tests/fuzz/targets.py runs in processes of its own, with a limit
 of time for each input and of memory for the process, from the corpus in tests/fuzz/corpus and with the mutations of
 fuzz_inputs. Counts are kept in the file given by --out after every process: called again, it goes on until
-so many executions were done in all. What breaks a promise is stored next to that file, one input per kind of failure, the
-shortest; exit code 1 if there is any. Prints the table that docs/reliability.md summarises.
+so many executions were done in all. What breaks a promise is stored next to that file, the shortest input per kind of
+failure; exit code 1 if there is any. Prints the table that docs/reliability.md summarises.
 """
 
 import argparse

@@ -26,7 +26,7 @@ DIRECT = [
         [PROJECT["dependencies"]]
         + [
             PROJECT["optional-dependencies"][name]
-            for name in ("dev", "dask", "data", "docs", "figures", "page", "pettingzoo", "planners")
+            for name in ("dev", "dask", "data", "docs", "figures", "page", "pettingzoo")
         ]
     )
     for line in extra

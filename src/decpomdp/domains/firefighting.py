@@ -31,8 +31,8 @@ def build(
 ) -> DecPOMDP:
     """Agents fight fires in a row of houses; everyone chooses one house per step and sees, with noise, if it burns.
 
-    Fires grow and spread to neighbours without an agent. One agent lowers a fire by one level, with probability 0.6 next
-    to another fire; two agents put it out. The team loses the sum of all levels in every step.
+    Fires grow and spread to neighbours without an agent. One agent lowers a fire by one level, with probability 0.6
+    next to another fire; two agents put it out. The team loses the sum of all levels in every step.
     """
     return _model(agents, levels, [tuple(range(houses))] * agents, discount, name)
 
@@ -40,8 +40,8 @@ def build(
 def graph(agents: int = 3, levels: int = 3, discount: float = 0.9, name: str = "firegraph") -> DecPOMDP:
     """Fire fighting in which agent n reaches houses n and n + 1 only, so that neighbours share one house.
 
-    Fires grow and spread to neighbours without an agent. One agent lowers a fire by one level, with probability 0.6 next
-    to another fire; two agents put it out. The team loses the sum of all levels in every step.
+    Fires grow and spread to neighbours without an agent. One agent lowers a fire by one level, with probability 0.6
+    next to another fire; two agents put it out. The team loses the sum of all levels in every step.
     """
     return _model(agents, levels, [(n, n + 1) for n in range(agents)], discount, name)
 
