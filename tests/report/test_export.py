@@ -12,7 +12,7 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.core import InputError
-from decpomdp.report.export import FORMATS, _c_kind, chance_tables, dot_quoted, exported, identifier, sure_tables
+from decpomdp.report.export import FORMATS, _c_kind, dot_quoted, exported, identifier, tables_of
 
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover")
 EPISODES, STEPS = 4, 25
@@ -167,17 +167,21 @@ def test_names_for_programs_differ():
 
 
 def test_sure_controllers_are_plain_tables():
-    assert sure_tables(tiger()).action == [0, 0, 0, 2, 0, 1]
+    def plain(*controller):
+        found = tables_of(dp.Controller(*controller))
+        return found.tables if found.template == "deterministic" else None
+
+    assert tables_of(tiger()).tables["action"] == (0, 0, 0, 2, 0, 1)
     unmet = np.full((1, 2, 1, 1), 1.0)
-    assert sure_tables(dp.Controller([1.0], [[1.0, 0.0]], unmet)) is not None
-    assert sure_tables(dp.Controller([1.0], [[0.5, 0.5]], unmet)) is None
-    assert sure_tables(dp.Controller([0.5, 0.5], [[1.0], [1.0]], np.full((2, 1, 1, 2), 0.5))) is None
+    assert plain([1.0], [[1.0, 0.0]], unmet) is not None
+    assert plain([1.0], [[0.5, 0.5]], unmet) is None
+    assert plain([0.5, 0.5], [[1.0], [1.0]], np.full((2, 1, 1, 2), 0.5)) is None
     move = np.zeros((2, 2, 1, 2))
     move[:, 0, 0] = np.eye(2)[::-1]
     move[:, 1, 0] = 0.5  # after an action that is never taken
-    assert sure_tables(dp.Controller([1.0, 0.0], [[1.0, 0.0]] * 2, move)).move == [[1], [0]]
-    mixed = dp.Controller([0.5, 0.5], [[1.0, 0.0]] * 2, move)
-    assert len(chance_tables(mixed).entries) == 2 + 2 + 4  # one entry for what never happens
+    assert plain([1.0, 0.0], [[1.0, 0.0]] * 2, move)["move"] == ((1,), (0,))
+    mixed = tables_of(dp.Controller([0.5, 0.5], [[1.0, 0.0]] * 2, move))
+    assert len(mixed.tables["entries"]) == 2 + 2 + 4  # one entry for what never happens
 
 
 def test_json_is_read_back(tmp_path):

@@ -9,7 +9,7 @@ from dectiger_horizon3 import controller
 
 import decpomdp as dp
 from decpomdp.report.graph import MOST_NODES, THICKEST, GraphDrawing, boxes_of, graph_of, links_of
-from decpomdp.report.layout import APART, Wire, crossings, depths, laid_out
+from decpomdp.report.layout import APART, GraphLayout, Wire, crossings, depths
 from decpomdp.report.performance import Use, unknown_use, use_in, watch
 from decpomdp.rollouts import DenseSimulator
 
@@ -122,13 +122,17 @@ def test_wires_keep_clear_of_nodes_and_labels():
     assert crossed > 10
 
 
+def crossed(layout):
+    return crossings(layout.rows, [item.near for item in layout.items])
+
+
 def test_few_crossings():
     """A graph that can be drawn without crossings is; of fixed larger ones few remain."""
     box = (40.0, 40.0, 40.0)
     wires = [Wire(0, i, 20.0, 14.0) for i in (3, 1, 2)] + [Wire(i, 7 - i, 20.0, 14.0) for i in (1, 2, 3)]
-    assert crossings(laid_out([box] * 7, [0, 1, 1, 1, 2, 2, 2], wires)) == 0
+    assert crossed(GraphLayout([box] * 7, [0, 1, 1, 1, 2, 2, 2], wires)) == 0
     found = [
-        sum(crossings(drawing_of(random_controller(seed, nodes, 2)).layout) for seed in range(5, 9))
+        sum(crossed(drawing_of(random_controller(seed, nodes, 2)).layout) for seed in range(5, 9))
         for nodes in (8, 12, 24)
     ]
     assert all(now <= most for now, most in zip(found, CROSSINGS, strict=True)), found

@@ -18,15 +18,15 @@ a trigraph or close a comment. The Python module writes labels with `ascii`; Gra
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decpomdp.core import Agent, Controller, InputError, Team
+from decpomdp.core import Controller, InputError, Team
 from decpomdp.core.checks import one_of
 from decpomdp.io.team import controller_to_json
 from decpomdp.report.graph import MOST_NODES, boxes_of, graph_of, links_of
@@ -37,54 +37,52 @@ from decpomdp.rollouts.runner import Entry, alias_rows, start_table
 HARMLESS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+.,:;=()<>[]{}|#!$&@^~")
 WIDTH = 110  # columns of a table
 SVG_STYLE = "svg { background: #ffffff; }"
-FORMATS = ("json", "python", "c", "dot", "svg")
 
 
 @dataclass(frozen=True, slots=True)
-class SureTables:
-    """A controller that never draws."""
+class ProgramTables:
+    """The tables of a program, by the names that its template uses.
 
-    start: list[int]  # [1] or [1 + o]: first node; after o
-    action: list[int]  # [i]
-    move: list[list[int]]  # [i][o]
+    Deterministic: start [1] or [1 + o], first node (after o); action [i]; move [i][o]. Stochastic: rows (first entry,
+    number of entries) of starts, then acts [i], then moves [i, a, o]; entries.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class ChanceTables:
-    """A controller that does. Rows: starts, then acts [i], then moves [i, a, o]."""
-
+    template: str  # "deterministic" or "stochastic"
     starts: int  # rows of starts: 1 or 1 + o
-    rows: list[tuple[int, int]]  # first entry, number of entries
-    entries: list[Entry]
+    tables: Mapping[str, tuple[Any, ...]]
 
 
-def sure_tables(controller: Controller) -> SureTables | None:
-    """The plain table; None if any choice that can be met is left to chance."""
-    starts, taken = start_table(controller), controller.action.argmax(axis=1)
-    moves = controller.transition[np.arange(controller.nodes), taken]  # [i, o, j]
-    if not all(_is_sure(table) for table in (starts, controller.action, moves)):
-        return None
-    return SureTables(starts.argmax(axis=1).tolist(), taken.tolist(), moves.argmax(axis=2).tolist())
+def tables_of(controller: Controller) -> ProgramTables:
+    """A plain table, or alias tables if any choice that can be met is left to chance.
 
-
-def chance_tables(controller: Controller) -> ChanceTables:
-    """Alias tables; moves after actions that a node never takes lead to node 0, in one entry each."""
-    moves = controller.transition.copy()
+    Moves after actions that a node never takes lead to node 0, in one entry each.
+    """
+    starts, taken, moves = start_table(controller), controller.action.argmax(axis=1), controller.transition.copy()
+    met = moves[np.arange(controller.nodes), taken]  # [i, o, j] moves of a controller that never draws
+    if all(np.all(table.max(axis=-1) == 1.0) for table in (starts, controller.action, met)):
+        goals = tuple(map(tuple, met.argmax(axis=2).tolist()))
+        plain = {"start": tuple(starts.argmax(axis=1).tolist()), "action": tuple(taken.tolist()), "move": goals}
+        return ProgramTables("deterministic", len(starts), plain)
     moves[controller.action == 0] = np.eye(controller.nodes)[0]
-    starts = start_table(controller)
     rows: list[tuple[int, int]] = []
     entries: list[Entry] = []
     for table in (starts, controller.action, moves.reshape(-1, controller.nodes)):
         for row in alias_rows(table):
             rows.append((len(entries), len(row)))
             entries += row
-    return ChanceTables(len(starts), rows, entries)
+    return ProgramTables("stochastic", len(starts), {"rows": tuple(rows), "entries": tuple(entries)})
 
 
 def filled(templates: Sequence[str], **values: object) -> str:
     """Templates one after the other, with their ${names} replaced; nothing in a value is replaced again."""
     folder = files("decpomdp.report").joinpath("templates")
     return Template("".join(folder.joinpath(name).read_text(encoding="utf-8") for name in templates)).substitute(values)
+
+
+def _numbers(team: Team, place: int, found: ProgramTables) -> dict[str, int]:
+    """Sizes, and where the agent's random numbers are."""
+    sizes = {"nodes": team.controllers[place].nodes, "starts": found.starts}
+    return {**sizes, "lanes": 1 + 2 * len(team.agents), "lane": 1 + 2 * place}
 
 
 def identifier(team: Team, place: int) -> str:
@@ -101,51 +99,32 @@ def identifier(team: Team, place: int) -> str:
     return name
 
 
-def _is_sure(table: NDArray[np.float64]) -> bool:
-    return bool(np.all(table.max(axis=-1) == 1.0))
-
-
 def c_source(team: Team, place: int) -> str:
     """The file of agent number `place`."""
-    agent, controller, name = team.agents[place], team.controllers[place], identifier(team, place)
-    sure = sure_tables(controller)
-    if sure is not None:
-        rows = ["{" + ", ".join(map(str, row)) + "}" for row in sure.move]
-        kind = _c_kind(controller.nodes)
-        moves = f"static const {kind} {name}_node_move[{len(rows)}][{len(sure.move[0])}] = {{{_c_list(rows)}}};"
-        tables = [
-            _c_table(kind, f"{name}_start_node", sure.start),
-            _c_table(_c_kind(max(sure.action) + 1), f"{name}_node_action", sure.action),
-            moves,
-        ]
-        template, starts, row = "deterministic.c", len(sure.start), "observation + 1"
+    agent, name, found = team.agents[place], identifier(team, place), tables_of(team.controllers[place])
+    if found.template == "deterministic":
+        start, action, move = found.tables.values()
+        kind, row = _c_kind(team.nodes[place]), "observation + 1"
+        columns = [(kind, "start_node", start), (_c_kind(max(action) + 1), "node_action", action)]
+        columns.append((kind, "node_move", move))
     else:
-        drawn = chance_tables(controller)
-        (first, count), (mine, other, cut) = zip(*drawn.rows, strict=True), zip(*drawn.entries, strict=True)
-        kind = _c_kind(max(*mine, *other) + 1)
-        tables = [
-            _c_table("uint32_t", f"{name}_row_first", first),
-            _c_table("uint32_t", f"{name}_row_count", count),
-            _c_table(kind, f"{name}_entry_own", mine),
-            _c_table(kind, f"{name}_entry_other", other),
-            _c_table("uint32_t", f"{name}_entry_cut", [f"{value}U" for value in cut]),
-        ]
-        template, starts, row = "stochastic.c", drawn.starts, "(uint32_t)(observation + 1)"
+        (first, count), (own, other, cut) = (zip(*table, strict=True) for table in found.tables.values())
+        kind, row = _c_kind(max(*own, *other) + 1), "(uint32_t)(observation + 1)"
+        columns = [("uint32_t", "row_first", first), ("uint32_t", "row_count", count)]
+        columns += [(kind, "entry_own", own), (kind, "entry_other", other)]
+        columns.append(("uint32_t", "entry_cut", [f"{value}U" for value in cut]))
     return filled(
-        (template, "names.c"),
+        (f"{found.template}.c", "names.c"),
         id=name,
         name=quoted(agent.name),
         problem=quoted(team.problem),
-        nodes=controller.nodes,
         actions=len(agent.actions),
         observations=len(agent.observations),
         action_names=_c_list([quoted(label) for label in agent.actions]),
         observation_names=_c_list([quoted(label) for label in agent.observations]),
-        tables="\n".join(tables) + "\n",
-        row=row if starts > 1 else "0",
-        starts=starts,
-        lanes=1 + 2 * len(team.agents),
-        lane=1 + 2 * place,
+        tables="".join(_c_table(kind, f"{name}_{column}", values) for kind, column, values in columns),
+        row=row if found.starts > 1 else "0",
+        **_numbers(team, place, found),
     )
 
 
@@ -155,8 +134,12 @@ def quoted(label: str) -> str:
     return '"' + "".join(signs) + '"'
 
 
-def _c_table(kind: str, name: str, values: Sequence[object]) -> str:
-    return f"static const {kind} {name}[{len(values)}] = {{{_c_list([str(value) for value in values])}}};"
+def _c_table(kind: str, name: str, values: Sequence[Any]) -> str:
+    """A constant of numbers, or of rows of numbers."""
+    rows = isinstance(values[0], tuple)
+    parts = ["{" + ", ".join(map(str, row)) + "}" for row in values] if rows else list(map(str, values))
+    size = f"[{len(values)}][{len(values[0])}]" if rows else f"[{len(values)}]"
+    return f"static const {kind} {name}{size} = {{{_c_list(parts)}}};\n"
 
 
 def _c_kind(size: int) -> str:
@@ -176,37 +159,17 @@ def _c_list(parts: Sequence[str]) -> str:
 
 def python_source(team: Team, place: int) -> str:
     """The module of agent number `place`."""
-    agent, controller = team.agents[place], team.controllers[place]
-    words = {
-        "name": ascii(agent.name),
-        "problem": ascii(team.problem),
-        "actions": ascii(agent.actions),
-        "observations": ascii(agent.observations),
-    }
-    sure = sure_tables(controller)
-    if sure is not None:
-        return filled(
-            ("deterministic.py.txt", "checks.py.txt"),
-            start=tuple(sure.start),
-            action=tuple(sure.action),
-            move=tuple(tuple(row) for row in sure.move),
-            **words,
-        )
-    drawn = chance_tables(controller)
+    agent, found = team.agents[place], tables_of(team.controllers[place])
+    words = {"name": agent.name, "problem": team.problem, "actions": agent.actions, "observations": agent.observations}
+    escaped = {key: ascii(value) for key, value in words.items()}
     return filled(
-        ("stochastic.py.txt", "checks.py.txt"),
-        starts=drawn.starts,
-        rows=tuple(drawn.rows),
-        entries=tuple(drawn.entries),
-        nodes=controller.nodes,
-        lanes=1 + 2 * len(team.agents),
-        lane=1 + 2 * place,
-        **words,
+        (f"{found.template}.py.txt", "checks.py.txt"), **escaped, **found.tables, **_numbers(team, place, found)
     )
 
 
-def dot_source(agent: Agent, controller: Controller) -> str:
+def dot_source(team: Team, place: int) -> str:
     """The graph: boxes name actions, edges observations."""
+    agent, controller = team.agents[place], team.controllers[place]
     use = unknown_use(controller)
     boxes, links = boxes_of(agent, controller, use), links_of(agent, controller, use)
     lines = [f"digraph {dot_quoted(agent.name)} {{", "  node [shape=box, style=rounded];"]
@@ -224,8 +187,9 @@ def dot_quoted(*parts: str) -> str:
     return '"' + "\\n".join(safe) + '"'
 
 
-def svg_source(agent: Agent, controller: Controller) -> str:
+def svg_source(team: Team, place: int) -> str:
     """The drawing; links as likely as if every observation were equally likely."""
+    agent, controller = team.agents[place], team.controllers[place]
     graph = graph_of(agent, controller, unknown_use(controller), "controller")
     if graph is None:
         raise InputError(
@@ -233,21 +197,24 @@ def svg_source(agent: Agent, controller: Controller) -> str:
             "the formats dot and json have no limit"
         )
     opened, rest = graph.drawn.translate(NO_XML).split(">", 1)
-    return (
-        f'{opened} xmlns="http://www.w3.org/2000/svg"><style>{light(own_file("graph.css"))}{SVG_STYLE}</style>{rest}\n'
-    )
+    style = f"<style>{light(own_file('graph.css'))}{SVG_STYLE}</style>"
+    return f'{opened} xmlns="http://www.w3.org/2000/svg">{style}{rest}\n'
+
+
+WRITERS: dict[str, Callable[[Team, int], str]] = {
+    "json": lambda team, place: controller_to_json(team, team.agents[place].name).decode(),
+    "python": python_source,
+    "c": c_source,
+    "dot": dot_source,
+    "svg": svg_source,
+}
+FORMATS = tuple(WRITERS)
 
 
 def exported(team: Team, agent_name: str | None, form: str) -> str:
     """The controller of one agent as a text; `agent_name` None: the only one there is. See `Team.exported`."""
     place = place_of(team, agent_name)
-    one_of("format", form, FORMATS)
-    if form == "json":
-        return controller_to_json(team, team.agents[place].name).decode()
-    if form in ("dot", "svg"):
-        draw = dot_source if form == "dot" else svg_source
-        return draw(team.agents[place], team.controllers[place])
-    return (python_source if form == "python" else c_source)(team, place)
+    return WRITERS[one_of("format", form, FORMATS)](team, place)
 
 
 def place_of(team: Team, agent_name: str | None) -> int:

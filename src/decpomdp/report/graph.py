@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller
-from decpomdp.report.layout import XY, Wire, depths, laid_out
+from decpomdp.report.layout import XY, GraphLayout, Wire, depths
 from decpomdp.report.markup import Markup, join, number, percent, shortened, tag
 from decpomdp.report.performance import Use, moves_of
 from decpomdp.report.text import RARE
@@ -212,7 +212,7 @@ class GraphDrawing:
         depth = depths(len(place), starts, [(place[link.source], place[link.goal]) for link in self.laid])
         wires = [Wire(place[link.source], place[link.goal], *link.size) for link in self.laid]
         sizes = [self._extents(box) for box in self.used]
-        self.layout = laid_out(sizes, depth, wires, DENSE if self.small else 1.0)
+        self.layout = GraphLayout(sizes, depth, wires, DENSE if self.small else 1.0)
         self.at: dict[int, XY] = {node: (self.layout.items[p].x, self.layout.items[p].y) for node, p in place.items()}
 
     def parts(self) -> list[Markup]:

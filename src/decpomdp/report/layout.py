@@ -14,7 +14,8 @@ drawing directed graphs. IEEE Transactions on Software Engineering 1993 (labels 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import lru_cache
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -25,12 +26,14 @@ APART, CLEAR = 14.0, 8.0  # pixels between items of a row; between a label and t
 WIDEST_ROW = 8  # nodes
 DEEP = 1.3  # rows, as a multiple of the square root of the number of nodes, beyond which a graph grows in breadth
 FEWEST_PIXELS = 520.0  # labels get levels only in wider rows
-LEVELS = 3
+LEVELS, LEVEL_GAP = 3, 4.0  # of labels; pixels between them
 BETWEEN = 4.0  # weight of the place of a label between two nodes of one row
 NEAREST, FARTHEST, SLOPE = 20.0, 68.0, 0.13  # pixels between rows; more where wires go far sideways
-
+REMEMBERED = 256  # orders of rows: a page draws every graph twice, and agents often have the same one
 
 XY = tuple[float, float]
+Rows = Sequence[Sequence[int]]  # items from left to right
+Near = Sequence[Sequence[int]]  # [item]: those in the neighbouring rows that it is linked to
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +54,60 @@ class GraphItem:
     left: float  # extents from its centre
     right: float
     height: float
-    near: list[int] = field(default_factory=list)  # items of the neighbouring rows that it is linked to
+    near: list[int] = field(default_factory=list)
     level: int = 0  # of a label, within its row
     between: bool = False  # a label of a link between two nodes of one row: its wire stays above all labels
     x: float = 0.0
     y: float = 0.0  # centre
 
 
-@dataclass(slots=True)
-class GraphLayout:
-    """Items with their places; the first ones are the nodes."""
+def depths(count: int, starts: Sequence[int], links: Sequence[tuple[int, int]]) -> list[int]:
+    """[i]: the row of every node, in a tree that grows from the start by the earliest link to a new node.
 
-    items: list[GraphItem]
-    wires: Sequence[Wire]
-    chains: list[list[int]] = field(default_factory=list)  # per wire: the items between its ends, the label first
-    rows: list[list[int]] = field(default_factory=list)  # from left to right
-    tops: list[float] = field(default_factory=list)
-    heights: list[float] = field(default_factory=list)
-    ports: dict[tuple[int, int], float] = field(default_factory=dict)  # (item, node) -> x: where wires meet nodes
+    With the most used links first, the usual way leads downwards. The tree grows in breadth when it is deep enough.
+    Nodes that no link reaches begin in the first row; no row is too long.
+    """
+    depth, deepest = dict.fromkeys(starts, 0), math.ceil(DEEP * math.sqrt(count)) - 1
+    while len(depth) < count:
+        new = [(source, goal) for source, goal in links if source in depth and goal not in depth]
+        if new:
+            source, goal = min(new, key=lambda link: max(0, depth[link[0]] - deepest + 1))
+            depth[goal] = depth[source] + 1
+        else:
+            depth[next(node for node in range(count) if node not in depth)] = 0
+    for row in range(count):
+        for node in [node for node in depth if depth[node] == row][WIDEST_ROW:]:
+            depth[node] += 1
+    return [depth[i] for i in range(count)]
+
+
+class GraphLayout:
+    """Places for nodes of the given (left, right, height) and depth, and for the wires between them (no loops).
+
+    The first items are the nodes. The space between rows is divided by `dense`.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[tuple[float, float, float]],
+        depth: Sequence[int],
+        wires: Sequence[Wire],
+        dense: float = 1.0,
+    ) -> None:
+        self.wires, self.dense = wires, dense
+        self.items = [GraphItem(2 * depth[i], *size) for i, size in enumerate(nodes)]
+        bends: dict[tuple[int, int], int] = {}  # goal, row -> item
+        self.chains = [self._string(wire, bends) for wire in wires]  # the items between its ends, the label first
+        last = max(item.row for item in self.items)
+        rows = tuple(tuple(i for i, item in enumerate(self.items) if item.row == row) for row in range(last + 1))
+        starts = min(STARTS, 1 + BUSY // max(len(wires), 1))
+        self.rows = ordered(rows, tuple(tuple(item.near) for item in self.items), starts)
+        self._give_levels()
+        self._place()
+        self.tops, self.heights = [0.0] * len(self.rows), [0.0] * len(self.rows)
+        self._stack()
+        self.ports: dict[tuple[int, int], float] = {}  # (item, node) -> x: where wires meet nodes
+        self._meet()
 
     @property
     def width(self) -> float:
@@ -102,237 +141,171 @@ class GraphLayout:
         item, side = self.items[node], 1 if self.items[i].row > self.items[node].row else -1
         return self.ports[i, node], item.y + side * (item.height / 2 + tip)
 
+    def _string(self, wire: Wire, bends: dict[tuple[int, int], int]) -> list[int]:
+        """A label next to the source, and a bend in every other row on the way."""
+        items, first, last = self.items, self.items[wire.source].row, self.items[wire.goal].row
+        step, between = 1 if first <= last else -1, first == last
+        items.append(GraphItem(first + step, wire.width / 2, wire.width / 2, wire.height, between=between))
+        chain = [len(items) - 1]
+        for row in () if between else range(first + 2 * step, last, step):
+            if (wire.goal, row) not in bends:
+                bends[wire.goal, row] = len(items)
+                items.append(GraphItem(row, 1.0, 1.0, 0.0))
+            chain.append(bends[wire.goal, row])
+        for a, b in pairwise([wire.source, *chain, wire.goal]):
+            if b not in items[a].near:
+                items[a].near.append(b)
+                items[b].near.append(a)
+        return chain
 
-def depths(count: int, starts: Sequence[int], links: Sequence[tuple[int, int]]) -> list[int]:
-    """[i]: the row of every node, in a tree that grows from the start by the earliest link to a new node.
+    def _give_levels(self) -> None:
+        """If a row of labels is wider than all rows of nodes, spread its labels over two or three levels."""
+        widths = [sum(self.items[i].left + self.items[i].right + APART for i in row) for row in self.rows]
+        room = max(FEWEST_PIXELS, *widths[::2])
+        for row, width in zip(self.rows[1::2], widths[1::2], strict=False):
+            levels = min(LEVELS, math.ceil(width / room))
+            labels = [self.items[i] for i in row if self.items[i].height and not self.items[i].between]
+            for place, item in enumerate(labels):
+                item.level = place % levels
 
-    With the most used links first, the usual way leads downwards. The tree grows in breadth when it is deep enough.
-    Nodes that no link reaches begin in the first row; no row is too long.
-    """
-    depth, deepest = dict.fromkeys(starts, 0), math.ceil(DEEP * math.sqrt(count)) - 1
-    while len(depth) < count:
-        new = [(source, goal) for source, goal in links if source in depth and goal not in depth]
-        if new:
-            source, goal = next((link for link in new if depth[link[0]] < deepest), None) or min(
-                new, key=lambda link: depth[link[0]]
-            )
-            depth[goal] = depth[source] + 1
-        else:
-            depth[next(node for node in range(count) if node not in depth)] = 0
-    for row in range(count):
-        members = [node for node in depth if depth[node] == row]
-        for node in members[WIDEST_ROW:]:
-            depth[node] += 1
-    return [depth[i] for i in range(count)]
+    def _place(self) -> None:
+        """Items near the mean of their neighbours, settled by going up and down; then wires made straight."""
+        items, shifts = self.items, [self._tight(row) for row in self.rows]
+        for rank, row in enumerate(self.rows):
+            self._settle(row, shifts[rank], [0.0] * len(row), [1.0] * len(row))
+        for sweep in range(SETTLING):
+            for rank in range(len(self.rows)) if sweep % 2 else range(len(self.rows) - 1, -1, -1):
+                row = self.rows[rank]
+                wishes = [sum(items[o].x for o in items[i].near) / max(len(items[i].near), 1) for i in row]
+                self._settle(row, shifts[rank], wishes, [BETWEEN if items[i].between else 1.0 for i in row])
+        for chain in sorted(self.chains, key=len, reverse=True):
+            self._straighten(chain[1:], shifts)
+            self._straighten(chain, shifts)
+        edge = min(item.x - item.left for item in items)
+        for item in items:
+            item.x -= edge
+
+    def _tight(self, row: Sequence[int]) -> list[float]:
+        """How far each item of a row is from the first when they touch; items of other levels may come nearer."""
+        shifts = [0.0] * len(row)
+        for p in range(1, len(row)):
+            own = self.items[row[p]]
+            for q in range(max(0, p - LEVELS - 1), p):
+                other = self.items[row[q]]
+                same = own.level == other.level or not own.height or not other.height
+                apart = other.right + own.left + APART if same else max(other.right, own.left) + CLEAR
+                shifts[p] = max(shifts[p], shifts[q] + apart)
+        return shifts
+
+    def _settle(
+        self, row: Sequence[int], shifts: Sequence[float], wishes: Sequence[float], weights: Sequence[float]
+    ) -> None:
+        """Least squares under order and distance: pool neighbours that would overlap and give them their mean wish."""
+        pools: list[tuple[float, float, int]] = []  # mean wish for the first item, weight, size
+        for wish, shift, weight in zip(wishes, shifts, weights, strict=True):
+            mean, heavy, size = wish - shift, weight, 1
+            while pools and pools[-1][0] > mean:
+                before, other, count = pools.pop()
+                mean, heavy, size = (before * other + mean * heavy) / (other + heavy), other + heavy, count + size
+            pools.append((mean, heavy, size))
+        firsts = [mean for mean, _, size in pools for _ in range(size)]
+        for i, first, shift in zip(row, firsts, shifts, strict=True):
+            self.items[i].x = first + shift
+
+    def _straighten(self, chain: Sequence[int], shifts: Sequence[Sequence[float]]) -> None:
+        """All bends of a wire above each other, where that place is free in all rows."""
+        xs = [self.items[i].x for i in chain]
+
+        def fits(i: int, x: float) -> bool:
+            """Whether both neighbours of item i leave room for it at x."""
+            row, shift = self.rows[self.items[i].row], shifts[self.items[i].row]
+            p = row.index(i)
+            sides = [(q, side) for q, side in ((p - 1, 1), (p + 1, -1)) if 0 <= q < len(row)]
+            return all(side * (x - self.items[row[q]].x) >= side * (shift[p] - shift[q]) - 1e-6 for q, side in sides)
+
+        for x in sorted(set(xs), key=lambda x: sum(abs(x - other) for other in xs)):
+            if all(fits(i, x) for i in chain):
+                for i in chain:
+                    self.items[i].x = x
+                return
+
+    def _stack(self) -> None:
+        """Heights: labels on their levels, and more room between rows where wires go far sideways."""
+        y, items = 0.0, self.items
+        for rank, row in enumerate(self.rows):
+            if rank:
+                far = [abs(items[i].x - items[o].x) for i in row for o in items[i].near if items[o].row < rank]
+                y += min(NEAREST + SLOPE * max(far, default=0), FARTHEST) / self.dense
+            levels = [max((items[i].height for i in row if items[i].level == n), default=0.0) for n in range(LEVELS)]
+            above = list(accumulate((height + LEVEL_GAP for height in levels[:-1]), initial=0.0))
+            for i in row:
+                height = items[i].height if items[i].between else levels[items[i].level]
+                items[i].y = y + above[items[i].level] + height / 2
+            ends = (top + height for top, height in zip(above, levels, strict=True) if height)
+            self.tops[rank], self.heights[rank] = y, max(ends, default=0.0)
+            y += self.heights[rank]
+
+    def _meet(self) -> None:
+        """Spread the wires along the sides of their nodes, in order."""
+        items, sides = self.items, dict[tuple[int, bool], set[int]]()
+        for wire, chain in zip(self.wires, self.chains, strict=True):
+            for node, i in ((wire.source, chain[0]), (wire.goal, chain[-1])):
+                sides.setdefault((node, items[i].row > items[node].row), set()).add(i)
+        for (node, _), met in sides.items():
+            for place, i in enumerate(sorted(met, key=lambda i: (items[i].x, i))):
+                spread = 1.5 * items[node].left * ((place + 1) / (len(met) + 1) - 0.5)
+                self.ports[i, node] = items[node].x + spread
 
 
-def laid_out(
-    nodes: Sequence[tuple[float, float, float]], depth: Sequence[int], wires: Sequence[Wire], dense: float = 1.0
-) -> GraphLayout:
-    """Places for nodes of the given (left, right, height) and for the wires between them (no loops).
-
-    The space between rows is divided by `dense`.
-    """
-    layout = GraphLayout([GraphItem(2 * depth[i], *size) for i, size in enumerate(nodes)], wires)
-    bends: dict[tuple[int, int], int] = {}  # goal, row -> item
-    for wire in wires:
-        _string(layout, wire, bends)
-    last = max(item.row for item in layout.items)
-    layout.rows = [[] for _ in range(last + 1)]
-    for i, item in enumerate(layout.items):
-        layout.rows[item.row].append(i)
-    _order(layout)
-    _give_levels(layout)
-    _place(layout)
-    _stack(layout, dense)
-    _meet(layout)
-    return layout
-
-
-def _string(layout: GraphLayout, wire: Wire, bends: dict[tuple[int, int], int]) -> None:
-    """A label next to the source, and a bend in every other row on the way."""
-    items, rows = layout.items, (layout.items[wire.source].row, layout.items[wire.goal].row)
-    step = 1 if rows[0] <= rows[1] else -1
-    between = rows[0] == rows[1]
-    items.append(GraphItem(rows[0] + step, wire.width / 2, wire.width / 2, wire.height, between=between))
-    chain = [len(items) - 1]
-    for row in () if between else range(rows[0] + 2 * step, rows[1], step):
-        if (wire.goal, row) not in bends:
-            items.append(GraphItem(row, 1.0, 1.0, 0.0))
-            bends[wire.goal, row] = len(items) - 1
-        chain.append(bends[wire.goal, row])
-    layout.chains.append(chain)
-    for a, b in pairwise([wire.source, *chain, wire.goal]):
-        if b not in items[a].near:
-            items[a].near.append(b)
-            items[b].near.append(a)
-
-
-def _order(layout: GraphLayout) -> None:
-    """The order of all rows with the fewest crossings met."""
-    rng, best, fewest = np.random.default_rng(0), [list(row) for row in layout.rows], math.inf
-    for start in range(min(STARTS, 1 + BUSY // max(len(layout.wires), 1))):
+@lru_cache(REMEMBERED)
+def ordered(rows: tuple[tuple[int, ...], ...], near: tuple[tuple[int, ...], ...], starts: int) -> Rows:
+    """The order of all rows with the fewest crossings met, from so many beginnings."""
+    rank = {i: r for r, row in enumerate(rows) for i in row}
+    order, best, fewest = [list(row) for row in rows], rows, math.inf
+    rng = np.random.default_rng(0)
+    for start in range(starts):
         if start:
-            layout.rows = [[row[p] for p in rng.permutation(len(row))] for row in layout.rows]
+            order = [[row[p] for p in rng.permutation(len(row))] for row in order]
         for sweep in range(SWEEPS):
-            down = sweep % 2 == 0
-            ranks = range(1, len(layout.rows)) if down else range(len(layout.rows) - 2, -1, -1)
-            place = {i: p for row in layout.rows for p, i in enumerate(row)}
-            for rank in ranks:
-                _sort(layout, rank, rank - 1 if down else rank + 1, place)
-            _exchange(layout, place)
-            crossed = crossings(layout)
+            place = {i: p for row in order for p, i in enumerate(row)}
+            for beside, row in pairwise(order if sweep % 2 == 0 else order[::-1]):
+                _sort(row, beside, near, place)
+            _exchange(order, near, rank, place)
+            crossed = crossings(order, near)
             if crossed < fewest:
-                best, fewest = [list(row) for row in layout.rows], crossed
+                best, fewest = tuple(map(tuple, order)), crossed
         if not fewest:
             break
-    layout.rows = best
+    return best
 
 
-def _sort(layout: GraphLayout, rank: int, beside: int, place: dict[int, int]) -> None:
+def _sort(row: list[int], beside: list[int], near: Near, place: dict[int, int]) -> None:
     """One row by the barycentres of its neighbours in another one."""
-    scale = len(layout.rows[beside]) / max(len(layout.rows[rank]), 1)
-
-    def centre(i: int) -> float:
-        near = [place[other] for other in layout.items[i].near if layout.items[other].row == beside]
-        return sum(near) / len(near) if near else place[i] * scale
-
-    layout.rows[rank].sort(key=lambda i: (centre(i), place[i]))
-    place.update((i, p) for p, i in enumerate(layout.rows[rank]))
+    scale, others, centres = len(beside) / max(len(row), 1), set(beside), dict[int, float]()
+    for i in row:
+        met = [place[other] for other in near[i] if other in others]
+        centres[i] = sum(met) / len(met) if met else place[i] * scale
+    row.sort(key=lambda i: (centres[i], place[i]))
+    place.update((i, p) for p, i in enumerate(row))
 
 
-def _exchange(layout: GraphLayout, place: dict[int, int]) -> None:
+def _exchange(order: list[list[int]], near: Near, rank: dict[int, int], place: dict[int, int]) -> None:
     """Swap neighbours as long as that saves crossings."""
-    for row in layout.rows * 2:
-        ends = {i: [(layout.items[other].row, place[other]) for other in layout.items[i].near] for i in row}
+    for row in order * 2:
+        ends = {i: [(rank[other], place[other]) for other in near[i]] for i in row}
         for p in range(len(row) - 1):
             a, b = row[p], row[p + 1]
             if sum((x > y) - (x < y) for up, x in ends[a] for other, y in ends[b] if up == other) > 0:
                 row[p], row[p + 1], place[a], place[b] = b, a, p + 1, p
 
 
-def crossings(layout: GraphLayout) -> int:
+def crossings(rows: Rows, near: Near) -> int:
     """How many pairs of wires cross between neighbouring rows."""
     total = 0
-    for upper, lower in pairwise(layout.rows):
+    for upper, lower in pairwise(rows):
         place = {i: p for p, i in enumerate(lower)}
-        ends = [(p, place[other]) for p, i in enumerate(upper) for other in layout.items[i].near if other in place]
+        ends = [(p, place[other]) for p, i in enumerate(upper) for other in near[i] if other in place]
         if ends:
             a, b = np.array(ends).T
             total += int(((a[:, None] < a) & (b[:, None] > b)).sum())
     return total
-
-
-def _give_levels(layout: GraphLayout) -> None:
-    """If a row of labels is wider than all rows of nodes, spread its labels over two or three levels."""
-    widths = [sum(layout.items[i].left + layout.items[i].right + APART for i in row) for row in layout.rows]
-    room = max(FEWEST_PIXELS, *widths[::2])
-    for row, width in zip(layout.rows[1::2], widths[1::2], strict=False):
-        levels = min(LEVELS, math.ceil(width / room))
-        labels = [layout.items[i] for i in row if layout.items[i].height and not layout.items[i].between]
-        for place, item in enumerate(labels):
-            item.level = place % levels
-
-
-def _place(layout: GraphLayout) -> None:
-    """Items near the mean of their neighbours, settled by going up and down; then wires made straight."""
-    items = layout.items
-    shifts = [_tight(layout, row) for row in layout.rows]
-    for row, shift in zip(layout.rows, shifts, strict=True):
-        _settle(layout, row, shift, [0.0] * len(row), [1.0] * len(row))
-    for sweep in range(SETTLING):
-        for rank in range(len(layout.rows)) if sweep % 2 else range(len(layout.rows) - 1, -1, -1):
-            row = layout.rows[rank]
-            wishes = [sum(items[o].x for o in items[i].near) / max(len(items[i].near), 1) for i in row]
-            weights = [BETWEEN if items[i].between else 1.0 for i in row]
-            _settle(layout, row, shifts[rank], wishes, weights)
-    place = {i: p for row in layout.rows for p, i in enumerate(row)}
-    for chain in sorted(layout.chains, key=len, reverse=True):
-        _straighten(layout, chain[1:], shifts, place)
-        _straighten(layout, chain, shifts, place)
-    edge = min(item.x - item.left for item in items)
-    for item in items:
-        item.x -= edge
-
-
-def _tight(layout: GraphLayout, row: Sequence[int]) -> list[float]:
-    """How far each item of a row is from the first when they touch; items of other levels may come nearer."""
-    shifts = [0.0] * len(row)
-    for p in range(1, len(row)):
-        own = layout.items[row[p]]
-        for q in range(max(0, p - LEVELS - 1), p):
-            other = layout.items[row[q]]
-            same = own.level == other.level or not own.height or not other.height
-            apart = other.right + own.left + APART if same else max(other.right, own.left) + CLEAR
-            shifts[p] = max(shifts[p], shifts[q] + apart)
-    return shifts
-
-
-def _settle(
-    layout: GraphLayout, row: Sequence[int], shifts: Sequence[float], wishes: Sequence[float], weights: Sequence[float]
-) -> None:
-    """Least squares under order and distance: pool neighbours that would overlap and give them their mean wish."""
-    pools: list[tuple[float, float, int]] = []  # mean wish for the first item, weight, size
-    for wish, shift, weight in zip(wishes, shifts, weights, strict=True):
-        mean, heavy, size = wish - shift, weight, 1
-        while pools and pools[-1][0] > mean:
-            before, other, count = pools.pop()
-            mean, heavy, size = (before * other + mean * heavy) / (other + heavy), other + heavy, count + size
-        pools.append((mean, heavy, size))
-    firsts = [mean for mean, _, size in pools for _ in range(size)]
-    for i, first, shift in zip(row, firsts, shifts, strict=True):
-        layout.items[i].x = first + shift
-
-
-def _straighten(
-    layout: GraphLayout, chain: Sequence[int], shifts: Sequence[Sequence[float]], place: dict[int, int]
-) -> None:
-    """All bends of a wire above each other, where that place is free in all rows."""
-    items, xs = layout.items, [layout.items[i].x for i in chain]
-
-    def fits(i: int, x: float) -> bool:
-        row, shift, p = layout.rows[items[i].row], shifts[items[i].row], place[i]
-        return (p == 0 or x - items[row[p - 1]].x >= shift[p] - shift[p - 1] - 1e-6) and (
-            p + 1 == len(row) or items[row[p + 1]].x - x >= shift[p + 1] - shift[p] - 1e-6
-        )
-
-    for x in sorted(set(xs), key=lambda x: sum(abs(x - other) for other in xs)):
-        if all(fits(i, x) for i in chain):
-            for i in chain:
-                items[i].x = x
-            return
-
-
-def _stack(layout: GraphLayout, dense: float) -> None:
-    """Heights: labels on their levels, and more room between rows where wires go far sideways."""
-    y, items = 0.0, layout.items
-    for rank, row in enumerate(layout.rows):
-        if rank:
-            far = max(
-                (abs(items[i].x - items[o].x) for i in row for o in items[i].near if items[o].row < rank), default=0
-            )
-            y += min(NEAREST + SLOPE * far, FARTHEST) / dense
-        levels = [
-            max((items[i].height for i in row if items[i].level == level), default=0.0) for level in range(LEVELS)
-        ]
-        above = [sum(height + 4 for height in levels[:level]) for level in range(LEVELS)]
-        for i in row:
-            height = items[i].height if items[i].between else levels[items[i].level]
-            items[i].y = y + above[items[i].level] + height / 2
-        layout.tops.append(y)
-        layout.heights.append(
-            max((above[level] + height for level, height in enumerate(levels) if height), default=0.0)
-        )
-        y += layout.heights[-1]
-
-
-def _meet(layout: GraphLayout) -> None:
-    """Spread the wires along the sides of their nodes, in order."""
-    items, sides = layout.items, dict[tuple[int, bool], set[int]]()
-    for wire, chain in zip(layout.wires, layout.chains, strict=True):
-        for node, i in ((wire.source, chain[0]), (wire.goal, chain[-1])):
-            sides.setdefault((node, items[i].row > items[node].row), set()).add(i)
-    for (node, _), met in sides.items():
-        for place, i in enumerate(sorted(met, key=lambda i: (items[i].x, i))):
-            spread = 1.5 * items[node].left * ((place + 1) / (len(met) + 1) - 0.5)
-            layout.ports[i, node] = items[node].x + spread
