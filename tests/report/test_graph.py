@@ -8,7 +8,7 @@ import pytest
 from dectiger_horizon3 import controller
 
 import decpomdp as dp
-from decpomdp.report.graph import MOST_NODES, THICKEST, GraphDrawing, boxes_of, graph_of, links_of
+from decpomdp.report.graph import MOST_NODES, THICKEST, boxes_of, graph_of, links_of
 from decpomdp.report.layout import APART, GraphLayout, Wire, crossings, depths
 from decpomdp.report.performance import Use, unknown_use, use_in, watch
 from decpomdp.rollouts import DenseSimulator
@@ -93,8 +93,7 @@ def test_every_node_is_drawn_in_well_formed_svg():
 
 
 def drawing_of(made):
-    agent, use = AGENT if made.observations == 3 else PAIR, unknown_use(made)
-    return GraphDrawing(boxes_of(agent, made, use), links_of(agent, made, use), "g")
+    return graph(AGENT if made.observations == 3 else PAIR, made)
 
 
 def test_nodes_and_labels_do_not_overlap():

@@ -9,14 +9,14 @@ instead of actions, and no labels.
 import math
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller
-from decpomdp.report.layout import XY, GraphLayout, Wire, depths
+from decpomdp.report.layout import XY, GraphItem, GraphLayout, Wire, depths
 from decpomdp.report.markup import Markup, join, number, percent, shortened, tag
 from decpomdp.report.performance import Use, moves_of
 from decpomdp.report.text import RARE
@@ -49,18 +49,6 @@ class Link:
     words: tuple[str, ...]  # observations that lead there
     tooltip: str
     rare: bool
-    labelled: bool = True
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The label."""
-        return _lines(self.words) if self.labelled else ()
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height of the label."""
-        lines = self.lines
-        return (width_of(lines, NARROW) + 8, SMALL * len(lines) + 2) if lines else (4.0, 4.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,63 +59,11 @@ class NodeBox:
     words: tuple[str, ...]  # its actions
     share: float | None  # of the time
     start: str | None  # label of the start arrow; None: the agent does not start here
-    labelled: bool = True
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """Its actions as they are drawn."""
-        return _lines(self.words) if self.labelled else ()
-
-    @property
-    def tooltip(self) -> str:
-        """All that is known about it."""
-        time = "" if self.share is None else f"; {percent(self.share)} of the time"
-        return f"node {self.node}: {', '.join(self.words)}{time}"
-
-    @property
-    def half(self) -> float:
-        """Half its width."""
-        return max(width_of(self.lines, WIDE) / 2 + SIDE, 34.0) if self.labelled else SMALL_HALF
-
-    @property
-    def tall(self) -> float:
-        """Its height."""
-        return 8 + LINE * len(self.lines) + FOOT if self.labelled else SMALL_TALL
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerGraph:
-    """A drawing."""
-
-    drawn: Markup
-    width: float  # pixels
-    idle: list[int]  # nodes that are left out
-    rare: int  # links between the others that are left out
-
-
-def graph_of(agent: Agent, controller: Controller, use: Use, key: str, small: bool = False) -> ControllerGraph | None:
+def graph_of(agent: Agent, controller: Controller, use: Use, key: str, small: bool = False) -> "GraphDrawing | None":
     """The drawing; `key` is its id in the page. None: too many nodes."""
-    if controller.nodes > MOST_NODES:
-        return None
-    boxes, links = boxes_of(agent, controller, use), links_of(agent, controller, use)
-    if small or sum(box.share is None or box.share >= IDLE for box in boxes) > MOST_LABELLED:
-        links = [replace(link, labelled=False) for link in links]
-    if small:
-        boxes = [replace(box, labelled=False) for box in boxes]
-    drawing = GraphDrawing(boxes, links, key)
-    width, height = drawing.layout.width + 2 * MARGIN, drawing.layout.height + STEM + 2 * MARGIN
-    drawn = tag(
-        "svg",
-        _arrowhead(key, 7 if small else 10),
-        tag("g", *drawing.parts(), id=key, class_="drawing", transform=f"translate({_xy(MARGIN, STEM + MARGIN)})"),
-        class_="graph small" if small else "graph",
-        viewBox=f"0 0 {_xy(width, height)}",
-        width=math.ceil(width),
-        height=math.ceil(height),
-        role="img",
-        aria_label=f"Controller of {agent.name}: {controller.nodes} nodes",
-    )
-    return ControllerGraph(drawn, width, drawing.idle, drawing.rare)
+    return None if controller.nodes > MOST_NODES else GraphDrawing(agent, controller, use, key, small)
 
 
 def width_of(lines: Sequence[str], each: float) -> float:
@@ -196,51 +132,79 @@ def _starts(agent: Agent, controller: Controller) -> dict[int, str]:
 class GraphDrawing:
     """Boxes and links with their places."""
 
-    def __init__(self, boxes: list[NodeBox], links: list[Link], key: str) -> None:
-        self.key, self.boxes, self.small = key, boxes, not boxes[0].labelled
+    def __init__(self, agent: Agent, controller: Controller, use: Use, key: str, small: bool = False) -> None:
+        self.key, self.small = key, small
+        self.title = f"Controller of {agent.name}: {controller.nodes} nodes"
+        boxes, links = boxes_of(agent, controller, use), links_of(agent, controller, use)
         idle = _idle(boxes, links)
-        self.idle = sorted(idle)
+        self.idle = sorted(idle)  # nodes that are left out
         self.used = [box for box in boxes if box.node not in idle]
+        in_use = sum(box.share is None or box.share >= IDLE for box in boxes)
+        self.labelled = not small and in_use <= MOST_LABELLED
         known = [link for link in links if not idle & {link.source, link.goal}]
         shown = [link for link in known if not link.rare]
-        self.rare = len(known) - len(shown)
+        self.rare = len(known) - len(shown)  # links between the others that are left out
         self.most = max((link.flow for link in shown), default=0.0) or 1.0
         self.loops = {link.source: link for link in shown if link.source == link.goal}
         self.laid = [link for link in shown if link.source != link.goal]
         place = {box.node: p for p, box in enumerate(self.used)}
         starts = [place[box.node] for box in self.used if box.start is not None]
-        depth = depths(len(place), starts, [(place[link.source], place[link.goal]) for link in self.laid])
-        wires = [Wire(place[link.source], place[link.goal], *link.size) for link in self.laid]
+        wires = [Wire(place[link.source], place[link.goal], *self._label_size(link)) for link in self.laid]
+        depth = depths(len(place), starts, [(wire.source, wire.goal) for wire in wires])
         sizes = [self._extents(box) for box in self.used]
-        self.layout = GraphLayout(sizes, depth, wires, DENSE if self.small else 1.0)
-        self.at: dict[int, XY] = {node: (self.layout.items[p].x, self.layout.items[p].y) for node, p in place.items()}
+        self.layout = GraphLayout(sizes, depth, wires, DENSE if small else 1.0)
+        self.at: dict[int, GraphItem] = {node: self.layout.items[p] for node, p in place.items()}
+        self.width = self.layout.width + 2 * MARGIN  # pixels
 
-    def parts(self) -> list[Markup]:
-        """Everything, from the back to the front."""
+    @property
+    def drawn(self) -> Markup:
+        """As SVG, everything from the back to the front."""
         laid = [self._laid(w, link) for w, link in enumerate(self.laid)]
         loops = [self._loop(link) for link in self.loops.values()]
         starts = [self._start(box) for box in self.used if box.start is not None]
-        boxes = [_box(box, *self.at[box.node]) for box in self.used]
-        return [*laid, *loops, *starts, *boxes]
+        parts = [*laid, *loops, *starts, *map(self._box, self.used)]
+        height = self.layout.height + STEM + 2 * MARGIN
+        return tag(
+            "svg",
+            _arrowhead(self.key, 7 if self.small else 10),
+            tag("g", *parts, id=self.key, class_="drawing", transform=f"translate({_xy(MARGIN, STEM + MARGIN)})"),
+            class_="graph small" if self.small else "graph",
+            viewBox=f"0 0 {_xy(self.width, height)}",
+            width=math.ceil(self.width),
+            height=math.ceil(height),
+            role="img",
+            aria_label=self.title,
+        )
+
+    def _label_size(self, link: Link) -> tuple[float, float]:
+        """Width and height of a link's label."""
+        lines = _lines(link.words) if self.labelled else ()
+        return (width_of(lines, NARROW) + 8, SMALL * len(lines) + 2) if lines else (4.0, 4.0)
 
     def _extents(self, box: NodeBox) -> tuple[float, float, float]:
         """Room to the left and right of a box's middle, and its height."""
+        half, tall, start = SMALL_HALF, SMALL_TALL, 0.0
+        if not self.small:
+            lines = _lines(box.words)
+            half, tall = max(width_of(lines, WIDE) / 2 + SIDE, 34.0), 8 + LINE * len(lines) + FOOT
+            start = width_of((box.start,), NARROW) + 10 if box.start else 0.0
         loop = self.loops.get(box.node)
-        beside = 0.0 if loop is None else LOOP + loop.size[0]
-        start = width_of((box.start,), NARROW) + 10 if box.start and not self.small else 0.0
-        return box.half, max(box.half + beside, start), box.tall
+        beside = 0.0 if loop is None else LOOP + self._label_size(loop)[0]
+        return half, max(half + beside, start), tall
 
     def _laid(self, w: int, link: Link) -> Markup:
         label, route = self.layout.label(w), self.layout.route(w, TIP)
         path = _through_label(*route) if label.between else _smooth(route)
-        return self._wire(link, path, _label(link, label.x, label.y, "middle"))
+        return self._wire(link, path, label.x, label.y, "middle")
 
     def _loop(self, link: Link) -> Markup:
-        x, y = self.at[link.source]
-        x += self.boxes[link.source].half
-        return self._wire(link, _loop_path(x, y), _label(link, x + LOOP - 2, y, "start"))
+        """A link from the side of a box back to it."""
+        box = self.at[link.source]
+        x, y = box.x + box.left, box.y
+        path = f"M{_xy(x, y - 8)}C{_xy(x + 1.05 * LOOP, y - 18)} {_xy(x + 1.05 * LOOP, y + 14)} {_xy(x + TIP, y + 8)}"
+        return self._wire(link, path, x + LOOP - 2, y, "start")
 
-    def _wire(self, link: Link, path: str, label: Markup | None) -> Markup:
+    def _wire(self, link: Link, path: str, x: float, y: float, anchor: str) -> Markup:
         """An arrow as thick as it is used; a large drawing has a wide invisible one to point at, and a label."""
         used = math.sqrt(min(link.flow / self.most, 1.0))
         thick = THINNEST + (THICKEST - THINNEST) * used * (0.7 if self.small else 1.0)
@@ -248,17 +212,44 @@ class GraphDrawing:
         parts = [tag("path", class_="wire", opacity=f"{FAINTEST + (1 - FAINTEST) * used:.2f}", **wire)]
         if not self.small:
             parts += [tag("title", link.tooltip), tag("path", class_="reach", d=path)]
-        if label is not None:
+        if self.labelled and link.words:
+            label = _label(_lines(link.words), *self._label_size(link), x, y, anchor)
             parts += [tag("g", label, opacity=f"{READABLE + (1 - READABLE) * used:.2f}")]
         return tag("g", *parts, class_="link", data_from=link.source, data_to=link.goal)
 
     def _start(self, box: NodeBox) -> Markup:
-        x, y = self.at[box.node]
-        top = y - box.tall / 2
-        path = f"M{_xy(x, top - STEM)}V{number(top - TIP)}"
+        at = self.at[box.node]
+        top = at.y - at.height / 2
+        path = f"M{_xy(at.x, top - STEM)}V{number(top - TIP)}"
         arrow = tag("path", class_="wire", d=path, marker_end=f"url(#{self.key}-head)", stroke_width="1.8")
-        words = None if self.small else tag("text", box.start, x=x + 7, y=top - 15)
+        words = None if self.small else tag("text", box.start, x=at.x + 7, y=top - 15)
         return tag("g", arrow, words, class_="start")
+
+    def _box(self, box: NodeBox) -> Markup:
+        """A node, filled by its share of the time: actions, number and share, or the number only."""
+        at, share = self.at[box.node], box.share or 0.0
+        x, top, width = at.x, at.y - at.height / 2, 2 * at.left
+        rect = {"x": x - at.left, "y": top, "height": at.height, "rx": 5 if self.small else 9}
+        time = "" if box.share is None else percent(box.share)
+        if self.small:
+            texts = [tag("text", box.node, class_="does", x=x, y=at.y + 4.5, text_anchor="middle")]
+        else:
+            words = [tag("tspan", line, x=x, y=top + 18 + LINE * p) for p, line in enumerate(_lines(box.words))]
+            foot = f"{box.node} \u00b7 {time}" if time else str(box.node)
+            texts = [
+                tag("text", *words, class_="does", text_anchor="middle"),
+                tag("text", foot, class_="foot", x=x, y=top + at.height - 7, text_anchor="middle"),
+            ]
+        return tag(
+            "g",
+            tag("title", f"node {box.node}: {', '.join(box.words)}" + (f"; {time} of the time" if time else "")),
+            tag("rect", class_="body", width=width, **rect),
+            tag("rect", class_="share", width=width * min(share, 1.0), **rect) if share >= IDLE else None,
+            tag("rect", class_="frame", width=width, stroke_width=f"{1.1 + 1.6 * math.sqrt(share):.2f}", **rect),
+            *texts,
+            class_="node",
+            data_node=box.node,
+        )
 
 
 def _idle(boxes: list[NodeBox], links: list[Link]) -> set[int]:
@@ -277,37 +268,8 @@ def _arrowhead(key: str, size: int) -> Markup:
     return tag("defs", head)
 
 
-def _box(box: NodeBox, x: float, y: float) -> Markup:
-    """A node around (x, y), filled by its share of the time: actions, number and share, or the number only."""
-    left, top, width, share = x - box.half, y - box.tall / 2, 2 * box.half, box.share or 0.0
-    rect = {"x": left, "y": top, "height": box.tall, "rx": 9 if box.labelled else 5}
-    if box.labelled:
-        words = [tag("tspan", line, x=x, y=top + 18 + LINE * place) for place, line in enumerate(box.lines)]
-        foot = str(box.node) if box.share is None else f"{box.node} \u00b7 {percent(box.share)}"
-        texts = [
-            tag("text", *words, class_="does", text_anchor="middle"),
-            tag("text", foot, class_="foot", x=x, y=top + box.tall - 7, text_anchor="middle"),
-        ]
-    else:
-        texts = [tag("text", box.node, class_="does", x=x, y=y + 4.5, text_anchor="middle")]
-    return tag(
-        "g",
-        tag("title", box.tooltip),
-        tag("rect", class_="body", width=width, **rect),
-        tag("rect", class_="share", width=width * min(share, 1.0), **rect) if share >= IDLE else None,
-        tag("rect", class_="frame", width=width, stroke_width=f"{1.1 + 1.6 * math.sqrt(share):.2f}", **rect),
-        *texts,
-        class_="node",
-        data_node=box.node,
-    )
-
-
-def _label(link: Link, x: float, y: float, anchor: str) -> Markup | None:
+def _label(lines: Sequence[str], width: float, height: float, x: float, y: float, anchor: str) -> Markup:
     """A link's label around (x, y), or from there on, on a ground that hides the wire below."""
-    lines = link.lines
-    if not lines:
-        return None
-    width, height = link.size
     left, at = (x - width / 2, x) if anchor == "middle" else (x, x + 4)
     back = tag("rect", class_="back", x=left, y=y - height / 2, width=width, height=height, rx=3)
     first = y - SMALL * (len(lines) - 1) / 2 + 4
@@ -337,9 +299,3 @@ def _through_label(start: XY, top: XY, end: XY) -> str:
     (x, y), side = top, NOTCH if end[0] >= start[0] else -NOTCH
     down, up = _smooth([start, (x - side, y)]), _smooth([(x + side, y), end])
     return f"{down}Q{_xy(x, y + NOTCH)} {up.removeprefix('M')}"
-
-
-def _loop_path(x: float, y: float) -> str:
-    """A path from the side of a box at (x, y) back to it."""
-    path = f"M{_xy(x, y - 8)}C{_xy(x + 1.05 * LOOP, y - 18)} "
-    return path + f"{_xy(x + 1.05 * LOOP, y + 14)} {_xy(x + TIP, y + 8)}"
