@@ -140,10 +140,10 @@ def test_a_plan_for_few_steps_is_played_for_these_steps(tmp_path):
 def test_the_best_recorded_episodes_come_first():
     model, team = tigers()
     episodes = dp.simulate(model, team, 60, 8, seed=2)
-    chosen, numbers = best_recorded(episodes, team)
-    assert list(numbers) == np.argsort(-episodes.returns(), kind="stable")[:5].tolist()
-    told = replay_from(chosen, team, episodes, numbers).content
-    assert [one["number"] for one in told["episodes"]] == list(numbers)
+    chosen = best_recorded(episodes, team)
+    assert list(chosen.numbers) == np.argsort(-episodes.returns(), kind="stable")[:5].tolist()
+    told = replay_from(chosen, team, episodes).content
+    assert [one["number"] for one in told["episodes"]] == list(chosen.numbers)
     for one in told["episodes"]:
         for nodes, actions in zip(one["nodes"], one["actions"], strict=True):
             assert all(controller().action[i, a] == 1 for i, a in zip(nodes, actions, strict=True))

@@ -5,17 +5,20 @@ team's own episodes in it; `fit_of` follows logged episodes with the world's bel
 what was logged. A world with an extra first step (agents that see something before they act) is not played in.
 """
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import DecPOMDP, Episodes, Team
+from decpomdp.core import DecPOMDP, Episodes
 from decpomdp.core.agent import joint_numbers
 from decpomdp.io.runs import WORLD, Run
-from decpomdp.report.markup import Markup, percent, shortened, table, tag
-from decpomdp.report.performance import Trajectories, played_steps, watch
+from decpomdp.report.markup import Markup, note, percent, shortened, table, tag
+from decpomdp.report.performance import LONGEST, ShownRun, Trajectories, played_steps, replayed, watch
+from decpomdp.report.replay import panel, replay_from
 from decpomdp.worlds.flat import FIRST_STEP
 
 Floats = NDArray[np.float64]
@@ -23,7 +26,7 @@ EPISODES = 300  # played in the world for the table of states
 LOGGED = 200  # logged episodes that the world is compared with, at most
 SHOWN, NEXT = 12, 2  # states in the table, and next states of each
 BINS = 5  # of predicted rewards and of predicted probabilities
-LONGEST = 40  # characters of an observation
+WIDEST = 40  # characters of an observation
 IMAGINED = "Imagined episodes: the team, played in the world that was fitted to the logs. Reality may differ."
 
 
@@ -40,14 +43,30 @@ def world_of(run: Run) -> DecPOMDP | None:
     return replace(world, agents=run.team.agents)  # the file may have other names
 
 
-def states_table(world: DecPOMDP, team: Team, seed: int) -> Markup:
-    """The states where the team spends most of its time: what is seen and paid there, and where it goes next."""
+def world_section(shown: ShownRun, world: DecPOMDP) -> Iterator[Markup]:
+    """The value of the team in the world, two tables, and a replay inside the world."""
     from decpomdp.rollouts import DenseSimulator
 
-    played = watch(DenseSimulator(world), team, EPISODES, played_steps(world.discount), seed)
+    run, facts, simulator = shown.run, shown.run.record.facts, DenseSimulator(world)
+    low, high = facts.get("low"), facts.get("high")
+    value = f"{facts['value']:.4g}" + ("" if low is None else f", 95 % interval {low:.4g} to {high:.4g}")
+    sure = f"Value of the team in it: {value}. Other worlds that predict held-out episodes about as well: "
+    rare = f"The team spends {facts['outside']:.0%} of its steps where the logs hardly went."
+    yield note(f"{sure}{facts['worlds'] - 1}. {rare}")
+    yield states_table(world, watch(simulator, run.team, EPISODES, played_steps(world.discount), shown.seed))
+    if isinstance(shown.source, Episodes):
+        yield fit_table(world, shown.source)
+    yield tag("h3", "Replay")
+    yield note(IMAGINED)
+    played = replayed(simulator, run.team, run.record.horizon or LONGEST, shown.seed)
+    yield panel(run.team, shown.performance.uses, replay_from(played, run.team, world))
+
+
+def states_table(world: DecPOMDP, played: Trajectories) -> Markup:
+    """The states where the team spends most of its time: what is seen and paid there, and where it goes next."""
     uses = state_uses(world, played)
     cells = [
-        (world.states[use.state], percent(use.share), shortened(use.seen, LONGEST), f"{use.reward:.4g}", use.onward)
+        (world.states[use.state], percent(use.share), shortened(use.seen, WIDEST), f"{use.reward:.4g}", use.onward)
         for use in uses[:SHOWN]
     ]
     rows = [[tag("td", cell) for cell in row] for row in cells]
@@ -79,8 +98,8 @@ def state_uses(world: DecPOMDP, played: Trajectories) -> list[StateUse]:
         onward = np.bincount(states[1:][(here & goes_on)[:-1]], minlength=len(world.states))
         most = [int(to) for to in np.argsort(-onward, kind="stable")[:NEXT] if onward[to]]
         words = ", ".join(f"{world.states[to]} {percent(onward[to] / onward.sum())}" for to in most)
-        seen = [row for row in episodes.observations[here].tolist() if row[0] >= 0]
-        common = max(set(map(tuple, seen)), key=list(map(tuple, seen)).count) if seen else ()
+        seen = Counter(map(tuple, episodes.observations[here & (step > 0)].tolist()))
+        common = seen.most_common(1)[0][0] if seen else ()
         labels = " / ".join(agent.observations[o] for agent, o in zip(world.agents, common, strict=False)) or "nothing"
         uses.append(StateUse(int(state), float(shares[state]), labels, float(episodes.rewards[here].mean()), words))
     return uses
@@ -106,9 +125,8 @@ def fit_of(world: DecPOMDP, episodes: Episodes) -> tuple[tuple[Floats, Floats], 
     shown = np.array(episodes.observations, np.int64)
     shown[first] = 0  # not used
     sights = joint_numbers(shown.T, [len(agent.observations) for agent in world.agents])
-    expected, chances, came = np.empty(episodes.steps), list[Floats](), list[Floats]()
-    belief = world.start
-    starts = set(first.tolist())
+    expected, chances, came = np.empty(episodes.steps), [np.zeros(0)], [np.zeros(0)]
+    starts, belief = set(first.tolist()), world.start
     for r in range(episodes.steps):
         if r in starts:
             belief = world.start
@@ -119,11 +137,11 @@ def fit_of(world: DecPOMDP, episodes: Episodes) -> tuple[tuple[Floats, Floats], 
             likely = np.flatnonzero(chance > 1e-3)
             chances.append(chance[likely])
             came.append((likely == y).astype(float))
-            belief = moved * world.observation[u][:, y]
-            belief = belief / belief.sum() if belief.sum() > 0 else moved  # an observation that the world excludes
+            joint = moved * world.observation[u][:, y]
+            total = joint.sum()
+            belief = joint / total if total > 0 else moved  # an observation that the world excludes
         expected[r] = belief @ world.reward[acts[r]]
-    none = np.zeros(0)
-    return (expected, episodes.rewards), (np.concatenate([none, *chances]), np.concatenate([none, *came]))
+    return (expected, episodes.rewards), (np.concatenate(chances), np.concatenate(came))
 
 
 def _binned(predicted: Floats, real: Floats) -> list[tuple[float, float, int]]:

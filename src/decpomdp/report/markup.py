@@ -81,6 +81,11 @@ def table(header: Iterable[object], rows: Iterable[Iterable[Markup]], look: str,
     return tag("div", tag("table", title, *head, body, class_=look), class_="wide")
 
 
+def note(words: str) -> Markup:
+    """A paragraph of small text."""
+    return tag("p", words, class_="note")
+
+
 def number(value: float) -> str:
     """A coordinate: as short as a tenth of a pixel allows."""
     return f"{value + 0.0:.1f}".removesuffix(".0") if abs(value) >= 0.05 else "0"

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from decpomdp.core import DecPOMDP, Episodes, Fit
+from decpomdp.core import Episodes, Fit
 from decpomdp.domains import registry
 from decpomdp.io.files import write_bytes
 from decpomdp.io.runs import LOG, REPORT, Belief, Run, RunRecord, as_written, columns_of, write_record
 from decpomdp.report.controllers import controllers, reading
 from decpomdp.report.curves import RunTrace, curves
 from decpomdp.report.listing import COLUMNS, LEGEND, MANY, MARK, NO_NUMBER, NONE, cells, in_words, sizes_of, unsupported
-from decpomdp.report.markup import Markup, own_file, table, tag, trusted
-from decpomdp.report.performance import STORED, Performance, ShownRun, Source, Use, on, packed, performance_of
+from decpomdp.report.markup import Markup, note, own_file, table, tag, trusted
+from decpomdp.report.performance import STORED, ShownRun, Source, on, packed
 from decpomdp.report.replay import panel, replay_from
 
 STYLES = ("page.css", "graph.css", "scene.css")
@@ -194,18 +194,13 @@ def _subtitle(runs: Sequence[ShownRun]) -> str:
 
 def _one(shown: ShownRun) -> list[Markup]:
     run, record = shown.run, shown.run.record
-    performance, world = performance_of(shown), None
-    if isinstance(shown.source, Episodes):
-        from decpomdp.report.learned_world import world_of
-
-        world = world_of(run)
-    drawn = controllers(run.team, performance.uses, "run")
-    charts = curves([_run_trace("", shown)]) or _note("The trace is too short for curves, or has no numbers.")
+    drawn = controllers(run.team, shown.performance.uses, "run")
+    charts = curves([_run_trace("", shown)]) or note("The trace is too short for curves, or has no numbers.")
     parts = [
         tiles(record),
-        *(_note(str(record.facts[name])) for name in ("why", "trust") if name in record.facts),
-        section("controllers", "Controllers", reading(performance.source), drawn),
-        _replay(shown, performance) if world is None else _imagined(shown, world, performance.uses),
+        *(note(str(record.facts[name])) for name in ("why", "trust") if name in record.facts),
+        section("controllers", "Controllers", reading(shown.performance.source), drawn),
+        _replay(shown),
         section("curves", "Learning curves", charts),
     ]
     if record.posterior is not None:
@@ -217,28 +212,23 @@ def _one(shown: ShownRun) -> list[Markup]:
 
 def _several(runs: Sequence[ShownRun]) -> list[Markup]:
     rows = [[tag("td", cell, class_=odd(cell)) for cell in cells(one.run.record, one.run.folder)] for one in runs]
-    unreliable = _note(f"{LEGEND}; not drawn below") if any(unsupported(one.run.record) for one in runs) else None
+    unreliable = note(f"{LEGEND}; not drawn below") if any(unsupported(one.run.record) for one in runs) else None
     names = _names(runs)
     charts = curves([_run_trace(name, one) for name, one in zip(names, runs[:MOST_COMPARED], strict=False)])
-    first = _note(f"Curves of the first {MOST_COMPARED} runs.") if len(runs) > MOST_COMPARED else None
-    performances = [performance_of(one, replay=False) for one in runs]
-    sources = [performance.source for performance in performances]
+    first = note(f"Curves of the first {MOST_COMPARED} runs.") if len(runs) > MOST_COMPARED else None
+    sources = [one.performance.source for one in runs]
     same = len(set(sources)) == 1  # then shown once
     each = []
-    for place, (name, one, performance) in enumerate(zip(names, runs, performances, strict=True)):
-        inside = controllers(one.run.team, performance.uses, f"run{place}")
+    for place, (name, one) in enumerate(zip(names, runs, strict=True)):
+        inside = controllers(one.run.team, one.performance.uses, f"run{place}")
         title = tag("summary", f"{name}: {_title(one)}")
-        note = None if same else reading(performance.source)
-        each.append(tag("details", title, note, inside, class_="run", open=len(runs) <= FEW))
+        words = None if same else reading(one.performance.source)
+        each.append(tag("details", title, words, inside, class_="run", open=len(runs) <= FEW))
     return [
         section("runs", "Runs", table(COLUMNS, rows, "runs"), unreliable),
-        section("curves", "Learning curves", first, charts or _note("These traces have no common columns to draw.")),
+        section("curves", "Learning curves", first, charts or note("These traces have no common columns to draw.")),
         section("controllers", "Controllers", reading(sources[0]) if same else None, *each),
     ]
-
-
-def _note(words: str) -> Markup:
-    return tag("p", words, class_="note")
 
 
 def _run_trace(name: str, shown: ShownRun) -> RunTrace:
@@ -255,28 +245,16 @@ def _names(runs: Sequence[ShownRun]) -> list[str]:
     return [name if short.count(name) == 1 else str(shown.run.folder) for name, shown in zip(short, runs, strict=True)]
 
 
-def _imagined(shown: ShownRun, world: DecPOMDP, uses: Sequence[Use]) -> Markup:
-    """The learned world, and a replay inside it."""
-    from decpomdp.report.learned_world import IMAGINED, fit_table, states_table
-
-    team, facts = shown.run.team, shown.run.record.facts
-    inside = on(shown.run, world)
-    replay = performance_of(inside).replay
-    assert replay is not None  # noqa: S101 - a model is played on
-    low, high = facts.get("low"), facts.get("high")
-    value = f"{facts['value']:.4g}" + ("" if low is None else f", 95 % interval {low:.4g} to {high:.4g}")
-    others = facts["worlds"] - 1
-    sure = f"Value of the team in it: {value}. Other worlds that predict held-out episodes about as well: {others}. "
-    rare = f"The team spends {facts['outside']:.0%} of its steps where the logs hardly went."
-    tables = [states_table(world, team, shown.seed)]
+def _replay(shown: ShownRun) -> Markup:
+    """Episodes on the source of the run or, of a run from logs, in the world that it learned."""
     if isinstance(shown.source, Episodes):
-        tables.append(fit_table(world, shown.source))
-    played = panel(team, uses, replay_from(replay, team, world))
-    return section("world", "Learned world", _note(sure + rare), *tables, tag("h3", "Replay"), _note(IMAGINED), played)
+        from decpomdp.report.learned_world import world_of, world_section
 
-
-def _replay(shown: ShownRun, performance: Performance) -> Markup:
+        world = world_of(shown.run)
+        if world is not None:
+            return section("world", "Learned world", *world_section(shown, world))
+    performance, team = shown.performance, shown.run.team
     if performance.replay is None or shown.source is None:
-        return section("replay", "Replay", _note(f"No replay: {shown.missing}."))
-    replay = replay_from(performance.replay, shown.run.team, shown.source, performance.numbers)
-    return section("replay", "Replay", _note(performance.note), panel(shown.run.team, performance.uses, replay))
+        return section("replay", "Replay", note(f"No replay: {shown.missing}."))
+    played = panel(team, performance.uses, replay_from(performance.replay, team, shown.source))
+    return section("replay", "Replay", note(performance.note), played)

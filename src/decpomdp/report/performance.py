@@ -9,8 +9,10 @@ without playing and without loading compiled code.
 """
 
 import hashlib
+import math
 import os
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,7 +49,7 @@ RECORDED_NOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShownRun:
     """A run to show, and its source."""
 
@@ -59,6 +61,11 @@ class ShownRun:
     def seed(self) -> int:
         """Seed of all random choices made for the page."""
         return self.run.record.seed or 0
+
+    @cached_property
+    def performance(self) -> "Performance":
+        """Shares and episodes to replay: stored ones where there are some."""
+        return stored(self) or _performance(self)
 
 
 def shown(run: Run, problem: str | None = None) -> ShownRun:
@@ -97,6 +104,7 @@ class Trajectories:
     episodes: Episodes
     nodes: Ints  # [r, n] in which the action was chosen
     moments: Moments = ()  # [k][t] states or street scenes, if any
+    numbers: tuple[int, ...] = ()  # [k] of recorded episodes in their file
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +123,6 @@ class Performance:
     source: str  # where the shares come from
     replay: Trajectories | None = None
     note: str = ""  # on the replayed episodes
-    numbers: tuple[int, ...] = ()  # of recorded episodes in their file
 
 
 class Stored(NamedTuple):
@@ -129,7 +136,7 @@ def packed(shown: ShownRun) -> bytes | None:
     """The performance on a model as the content of `STORED`; None: too large, or not on a model."""
     if not isinstance(shown.source, DecPOMDP):
         return None
-    content = encode(Stored(_key(shown, shown.source), performance_of(shown)))
+    content = encode(Stored(_key(shown, shown.source), shown.performance))
     return content if len(content) <= MOST_BYTES else None
 
 
@@ -150,27 +157,19 @@ def _key(shown: ShownRun, model: DecPOMDP) -> str:
     return f"{team} {source_digest(model)} {shown.seed}"
 
 
-def performance_of(shown: ShownRun, replay: bool = True) -> Performance:
-    """Shares and, if wanted, episodes to replay; stored ones where there are some."""
+def _performance(shown: ShownRun) -> Performance:
     team, source, seed = shown.run.team, shown.source, shown.seed
     if source is None:
         return Performance(tuple(map(unknown_use, team.controllers)), f"Shares of time are unknown: {shown.missing}.")
     if isinstance(source, Episodes):
         few = first_steps(source)
         words = f"Shares are discounted and come from {few.count} recorded episodes, in which the nodes are inferred."
-        chosen, numbers = best_recorded(source, team) if replay else (None, ())
-        return Performance(use_in(few, team), words, chosen, RECORDED_NOTE, numbers)
-    if (known := stored(shown)) is not None:
-        return known
+        return Performance(use_in(few, team), words, best_recorded(source, team), RECORDED_NOTE)
     from decpomdp.rollouts import as_simulator
 
     simulator, horizon = as_simulator(source), shown.run.record.horizon or LONGEST
-    quick, (count, length) = is_quick(simulator), replay_size(len(team.agents))
-    episodes = sample = None
-    if replay or not quick:
-        count = count if quick else min(count, SLOW_EPISODES)
-        episodes = sample = watch(simulator, team, count, min(length, horizon), seed, scenes=True)
-    if sample is None or quick:
+    replay = sample = replayed(simulator, team, horizon, seed)
+    if is_quick(simulator):
         steps = min(played_steps(simulator.discount), horizon)
         many = max(1, min(EPISODES, MOST_STEPS // (len(team.agents) * steps)))
         sample = watch(simulator, team, many, steps, seed)
@@ -178,7 +177,14 @@ def performance_of(shown: ShownRun, replay: bool = True) -> Performance:
     if isinstance(source, DecPOMDP):
         kind, note = "model", "The team, played on the model."
     words = f"Shares are discounted and come from {sample.episodes.count} episodes played on the {kind}."
-    return Performance(use_in(sample.episodes, team, sample.nodes), words, episodes if replay else None, note)
+    return Performance(use_in(sample.episodes, team, sample.nodes), words, replay, note)
+
+
+def replayed(simulator: Simulator, team: Team, horizon: int, seed: int) -> Trajectories:
+    """Episodes for the replay."""
+    count, length = replay_size(len(team.agents))
+    count = count if is_quick(simulator) else min(count, SLOW_EPISODES)
+    return watch(simulator, team, count, min(length, horizon), seed, scenes=True)
 
 
 def replay_size(agents: int) -> tuple[int, int]:
@@ -232,28 +238,31 @@ def use_in(episodes: Episodes, team: Team, nodes: Ints | None = None) -> tuple[U
     weights = float(episodes.discount) ** times.astype(float)
     weights = weights / weights.sum()
     left = np.flatnonzero(times[1:] > times[:-1])  # rows with a next one
+    # [n, r]: one agent's column of a large team is read much faster
+    taken, seen = (np.ascontiguousarray(table.T) for table in (episodes.actions, episodes.observations))
+    known = None if nodes is None else np.ascontiguousarray(nodes.T)
     uses = []
     for n, controller in enumerate(team.controllers):
-        moved = episodes.actions[left, n], episodes.observations[left + 1, n]
-        counts = np.zeros((controller.actions, controller.observations, controller.nodes))  # [a, o, i]
-        if nodes is None:
+        moved, shape = (taken[n][left], seen[n][left + 1]), controller.transition.shape[1:]  # [a, o, i]
+        if known is None:
             belief = filtered(controller, episodes, n) * weights[:, None]  # [r, i]
+            counts, shares = np.zeros(shape), belief.sum(axis=0)
             np.add.at(counts, moved, belief[left])
-            shares = belief.sum(axis=0)
         else:
-            np.add.at(counts, (*moved, nodes[left, n]), weights[left])
-            shares = np.bincount(nodes[:, n], weights, controller.nodes)
+            places = np.ravel_multi_index((*moved, known[n][left]), shape)
+            counts = np.bincount(places, weights[left], math.prod(shape)).reshape(shape)
+            shares = np.bincount(known[n], weights, controller.nodes)
         uses.append(Use(shares, np.einsum("aoi,iaoj->ioj", counts, controller.transition)))
     return tuple(uses)
 
 
-def best_recorded(episodes: Episodes, team: Team) -> tuple[Trajectories, tuple[int, ...]]:
-    """The recorded episodes with the highest returns, with the likeliest nodes, and their numbers."""
+def best_recorded(episodes: Episodes, team: Team) -> Trajectories:
+    """The recorded episodes with the highest returns, with the likeliest nodes."""
     few = first_steps(episodes, REPLAY_STEPS)
     best = np.argsort(-few.returns(), kind="stable")[: replay_size(len(team.agents))[0]]
     chosen = few.chosen(best)
     nodes = [filtered(controller, chosen, n).argmax(axis=1) for n, controller in enumerate(team.controllers)]
-    return Trajectories(chosen, np.stack(nodes, axis=1)), tuple(best.tolist())
+    return Trajectories(chosen, np.stack(nodes, axis=1), numbers=tuple(best.tolist()))
 
 
 def filtered(controller: Controller, episodes: Episodes, n: int) -> Floats:

@@ -16,7 +16,7 @@ from decpomdp.report.controllers import FEW, MOST_DRAWN
 from decpomdp.report.drawing import Film, for_page, for_script
 from decpomdp.report.graph import graph_of
 from decpomdp.report.markup import Markup, data, own_file, tag, trusted
-from decpomdp.report.performance import ShownRun, Source, Trajectories, Use, performance_of
+from decpomdp.report.performance import ShownRun, Source, Trajectories, Use
 from decpomdp.report.scenes import grid_film, street_film
 
 
@@ -33,12 +33,12 @@ def animated_replay(shown: ShownRun) -> Replay:
     if shown.source is None or isinstance(shown.source, Episodes):
         why = shown.missing or "it was learned from recorded episodes; use --problem to name a problem to play"
         raise InputError(f"{shown.run.folder}: nothing to draw: {why}")
-    replay = performance_of(shown).replay
+    replay = shown.performance.replay
     assert replay is not None  # noqa: S101 - there is something to play on
     return replay_from(replay, shown.run.team, shown.source)
 
 
-def replay_from(played: Trajectories, team: Team, source: Source, numbers: tuple[int, ...] = ()) -> Replay:
+def replay_from(played: Trajectories, team: Team, source: Source) -> Replay:
     """Episodes as the page's script wants them."""
     rows = played.episodes
     columns = (
@@ -53,7 +53,7 @@ def replay_from(played: Trajectories, team: Team, source: Source, numbers: tuple
         }
         for seen, nodes, actions, rewards in zip(*columns, strict=True)
     ]
-    for episode, name in zip(episodes, numbers, strict=False):
+    for episode, name in zip(episodes, played.numbers, strict=False):
         episode["number"] = name
     agents = [{"name": a.name, "actions": a.actions, "observations": a.observations} for a in team.agents]
     content: dict[str, Any] = {"agents": agents, "discount": source.discount, "episodes": episodes}
