@@ -11,10 +11,10 @@ import multiprocessing
 import os
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -66,12 +66,22 @@ def run(
         tell(CellProgress(ended, len(todo), len(wanted) - len(todo), seconds, left, last))
 
     report()
-    with closing(_computed(todo, jobs, report)) as results:
-        for cell, computed in results:
-            save(cell, computed)
-            ended += 1
-            del costs[cell.digest]
-            report(cell)
+    waiting, deaths = deque(todo), Counter[str]()
+    while waiting:
+        running: dict[Future[Computed[Any]], Cell] = {}
+        try:
+            with _executor(jobs, len(todo)) as submit:
+                for cell, computed in _results(submit, waiting, running, width_of(jobs), report):
+                    save(cell, computed)
+                    ended += 1
+                    del costs[cell.digest]
+                    report(cell)
+        except BrokenProcessPool:
+            deaths.update(cell.digest for cell in running.values())
+            for cell in (cell for cell in running.values() if deaths[cell.digest] == ATTEMPTS):
+                words = f"{cell.name}: its process was killed {ATTEMPTS} times; is there enough memory?"
+                raise InputError(words) from None
+            waiting.extendleft(running.values())
 
 
 def width_of(jobs: Jobs) -> int:
@@ -81,26 +91,6 @@ def width_of(jobs: Jobs) -> int:
     if jobs.places != jobs.workers:
         raise InputError(f"{jobs.name}: expected workers with one thread each (--nthreads 1), got more")
     return jobs.places
-
-
-def _computed(
-    cells: Sequence[Cell], jobs: Jobs, tick: Callable[[], None]
-) -> Generator[tuple[Cell, Computed[Any]], None, None]:
-    """Cells with their results, as they come."""
-    waiting, deaths = deque(cells), Counter[str]()
-    while waiting:
-        running: dict[Future[Computed[Any]], Cell] = {}
-        try:
-            with _executor(jobs, len(cells)) as submit:
-                yield from _results(submit, waiting, running, width_of(jobs), tick)
-        except BrokenProcessPool:
-            for cell in running.values():
-                deaths[cell.digest] += 1
-                if deaths[cell.digest] == ATTEMPTS:
-                    raise InputError(
-                        f"{cell.name}: its process was killed {ATTEMPTS} times; is there enough memory?"
-                    ) from None
-            waiting.extendleft(running.values())
 
 
 Submit = Callable[[Cell], "Future[Computed[Any]]"]
