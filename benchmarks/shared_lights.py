@@ -22,7 +22,7 @@ from decpomdp.core import Controller, Episodes, Team
 from decpomdp.core.minimal import simplified
 from decpomdp.environments.sumo.grid import SumoGrid, episode_seed, pooled
 from decpomdp.environments.sumo.simulation import Measures
-from decpomdp.experiments.means import mean_of
+from decpomdp.experiments.rows import mean_of
 from decpomdp.interaction.sbpr.many_agents import OwnRatios, added
 from decpomdp.interaction.sbpr.starts import counts_of
 from decpomdp.interaction.sbpr.step import StepSize, improved

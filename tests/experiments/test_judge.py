@@ -1,9 +1,11 @@
 """Verdicts follow from the rows, by the stated rules: made-up tables of every experiment."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from decpomdp.experiments import figure1, figure2, reproduction, table1, table2
-from decpomdp.experiments.judge import Claim, Evidence, Item, Rule, Texts, judged, texts_of
+from decpomdp.experiments.experiment import Claim, Evidence, Item, Rule, Texts, judged, texts_of
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
 from decpomdp.experiments.rows import ResultRows
 from experiments.made_rows import (
@@ -68,9 +70,10 @@ def test_one_judge_decides_all_claims():
     }
     claims = tuple(Claim("It is so.", name, ("7",)) for name in rules)
     texts = Texts("", "", limits={"limit": 5}, claims=claims, rules=rules)
-    assert [each.seen for each in judged(texts, comparisons, rows)] == ["yes", "partly", "no"]
-    assert judged(texts, comparisons, rows)[1].evidence == "+; 0: 1 of 2 Rule: yes: 5 7"
-    few = judged(texts, comparisons, ResultRows(list(rows)[:2]))[0]
+    made = SimpleNamespace(texts=texts, comparisons=comparisons)
+    assert [each.seen for each in judged(made, rows)] == ["yes", "partly", "no"]
+    assert judged(made, rows)[1].evidence == "+; 0: 1 of 2 Rule: yes: 5 7"
+    few = judged(made, ResultRows(list(rows)[:2]))[0]
     words = "Not judged: that takes at least three seeds, here 2. +; +: 2 of 2"
     assert (few.seen, few.numbers) == ("not judged", words)
 

@@ -10,7 +10,7 @@ import typer
 from decpomdp.cli import engine, words
 
 if TYPE_CHECKING:
-    from decpomdp.experiments.judge import Kind
+    from decpomdp.experiments.experiment import Kind
     from decpomdp.experiments.pool import CellProgress
 
 EVERY = 10.0  # seconds between lines if standard error is not a terminal

@@ -11,6 +11,7 @@ the value and the size that the table has for a fixed number of iterations. The 
 widened by the error of the test.
 """
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -21,11 +22,9 @@ from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value
 from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.drawing import Panel, Picture, curve, level
-from decpomdp.experiments.experiment import Experiment, TextTable, text_table
-from decpomdp.experiments.judge import Effort, Evidence, Item, texts_of
-from decpomdp.experiments.means import ROUNDING, compare, size_verdict, verdict
+from decpomdp.experiments.experiment import Effort, Evidence, Experiment, Item, TextTable, text_table, texts_of
 from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2
-from decpomdp.experiments.rows import ResultRows, Results, flat
+from decpomdp.experiments.rows import ROUNDING, ResultRows, compare, flat, size_verdict, verdict
 from decpomdp.experiments.table2 import tested_like_paper
 from decpomdp.interaction.afford import BATCH
 from decpomdp.interaction.episode_player import EpisodePlayer
@@ -107,11 +106,6 @@ def _best_replay(player: EpisodePlayer, tuning: SbprTuning) -> Team:
     return teams[0]
 
 
-def rows(results: Results) -> ResultRows:
-    """One row per iteration."""
-    return flat(results, "problem", "seed")
-
-
 def courses(rows: ResultRows) -> Evidence:
     """Every problem: the last iteration against the first, and against the paper's table 2."""
     evidence = Evidence([_course(problem, some) for problem, some in rows.groups("problem").items()])
@@ -173,4 +167,5 @@ def pictures(rows: ResultRows) -> list[Picture]:
     return [Picture("appendix", TEXTS.words["caption"], tuple(panels))]
 
 
+rows = partial(flat, keys=("problem", "seed"))
 EXPERIMENT = Experiment("appendix", cells, rows, tables, {"courses": courses}, pictures)

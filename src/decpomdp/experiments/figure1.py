@@ -22,12 +22,21 @@ from typing import Any
 
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.drawing import Panel, Picture, curve, level
-from decpomdp.experiments.experiment import Experiment, TextTable, text_table
-from decpomdp.experiments.judge import ClaimVerdict, Compare, Effort, Evidence, Item, Texts, judged, sides, texts_of
-from decpomdp.experiments.means import Comparison, compare, steadier
+from decpomdp.experiments.experiment import (
+    ClaimVerdict,
+    Effort,
+    Evidence,
+    Experiment,
+    Item,
+    TextTable,
+    judged,
+    sides,
+    text_table,
+    texts_of,
+)
 from decpomdp.experiments.offline import SIZED, work
 from decpomdp.experiments.published import INFERRED_ON_MARS, C, D
-from decpomdp.experiments.rows import ResultRows, Results, flat
+from decpomdp.experiments.rows import Comparison, ResultRows, Results, compare, flat, steadier
 
 NAMES = {"sbpr": "Dec-SBPR", "dp": "DP", "em": "EM", "em-best": "EM, best episodes first"}
 FORMS = {"printed": "as printed", "counted": "episodes counted", "weighted": "utility-weighted"}
@@ -76,7 +85,7 @@ def rows(results: Results) -> ResultRows:
     """One row per fit and form that it belongs to; a fit of EM is shared by the forms in which it is the same."""
     keys = ("problem", "episodes", "steps", "follow", "method", "seed", "form")
     expanded = []
-    for row in flat(results, *keys, preset="nodes", truncation="truncation", limit="sweeps"):
+    for row in flat(results, keys, preset="nodes", truncation="truncation", limit="sweeps"):
         same = SAME_EM if row["form"] == SAME_EM[0] and row["method"] in SIZED else (row["form"],)
         expanded += [{**row, "form": form, **_convergence(row, form)} for form in same]
     return ResultRows(expanded)
@@ -276,16 +285,16 @@ def _monotone(rows: ResultRows) -> Evidence:
     return Evidence([Item({"falls": fall > 0}) for fall in falls], falls=sum(falls))
 
 
-def judged_in_forms(texts: Texts, comparisons: Mapping[str, Compare], rows: ResultRows) -> list[ClaimVerdict]:
+def judged_in_forms(experiment: Experiment, rows: ResultRows) -> list[ClaimVerdict]:
     """Every claim, in every form."""
     return [
         replace(one, says=f"{one.says} ({FORMS[form]})")
         for form, fits in rows.groups("form").items()
-        for one in judged(texts, comparisons, fits)
+        for one in judged(experiment, fits)
     ]
 
 
-COMPARISONS: dict[str, Compare] = {
+COMPARISONS = {
     "against": _against,
     "near_best": _near_best,
     "inferred": _inferred,

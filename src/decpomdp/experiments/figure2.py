@@ -14,8 +14,9 @@ Dec-SBPR's settings were found with seed 0, which is one of the seeds: every cla
 the lesser verdict counts.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from time import process_time
 
@@ -29,22 +30,20 @@ from decpomdp.domains.traffic import ACTIONS, COLUMN, OBSERVATIONS, ROW, Traffic
 from decpomdp.engines.threads import serial_products
 from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.drawing import Panel, Picture, curve, level
-from decpomdp.experiments.experiment import Experiment, TextTable
-from decpomdp.experiments.judge import (
+from decpomdp.experiments.experiment import (
     LEAST_SEEDS,
     ClaimVerdict,
-    Compare,
     Effort,
     Evidence,
+    Experiment,
     Item,
-    Texts,
+    TextTable,
     judged,
     not_judged,
     sides,
     texts_of,
 )
-from decpomdp.experiments.means import ROUNDING, above, compare, mean_of
-from decpomdp.experiments.rows import ResultRows, Results, flat
+from decpomdp.experiments.rows import ROUNDING, ResultRows, above, compare, flat, mean_of
 from decpomdp.interaction.afford import mcem_sizes
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.interaction.mcem.method import McemMethod
@@ -149,11 +148,6 @@ def fixed_policies(settings: Settings) -> list[CurvePoint]:
     return [CurvePoint(name, seed, 0, 0.0, one.value, one.error) for name, one in tested.items()]
 
 
-def rows(results: Results) -> ResultRows:
-    """One row per point."""
-    return flat(results, side="side")
-
-
 def learned_rows(rows: ResultRows) -> ResultRows:
     """Without the levels."""
     return ResultRows(row for row in rows if row["method"] in NAMES)
@@ -239,12 +233,12 @@ def _sizes(rows: ResultRows) -> Evidence:
     return Evidence([Item(holds)], end=end, preset=preset, first=sizes[0], inferred=inferred)
 
 
-def judged_without_tuned_seed(texts: Texts, comparisons: Mapping[str, Compare], rows: ResultRows) -> list[ClaimVerdict]:
+def judged_without_tuned_seed(experiment: Experiment, rows: ResultRows) -> list[ClaimVerdict]:
     """The lesser of the verdicts with and without the seed of the settings."""
     others = ResultRows(row for row in rows if row["method"] in POLICIES or row["seed"] != TUNED)
     seeds, left = (len(learned_rows(some).distinct("seed")) for some in (rows, others))
-    verdicts = judged(texts, comparisons, rows, least_seeds=0)
-    again = judged(texts, comparisons, others, least_seeds=0) if left >= LEAST_SEEDS else [None] * len(verdicts)
+    verdicts = judged(experiment, rows, 0)
+    again = judged(experiment, others, 0) if left >= LEAST_SEEDS else [None] * len(verdicts)
     lesser = [_lesser(one, two, left) for one, two in zip(verdicts, again, strict=True)]
     return lesser if seeds >= LEAST_SEEDS else [not_judged(verdict, seeds) for verdict in lesser]
 
@@ -258,5 +252,6 @@ def _lesser(one: ClaimVerdict, two: ClaimVerdict | None, left: int) -> ClaimVerd
     return replace(one, seen=seen, numbers=numbers + words["lesser"].format(one=one.seen, two=two.seen))
 
 
-COMPARISONS: dict[str, Compare] = {"order": _order, "above_level": _above_level, "soon": _soon, "sizes": _sizes}
+rows = partial(flat, side="side")
+COMPARISONS = {"order": _order, "above_level": _above_level, "soon": _soon, "sizes": _sizes}
 EXPERIMENT = Experiment("figure2", cells, rows, tables, COMPARISONS, pictures, judged_without_tuned_seed)

@@ -24,8 +24,7 @@ from decpomdp.experiments import cells as store
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, codes_of
 from decpomdp.experiments.drawing import Picture, draw, pyplot
-from decpomdp.experiments.experiment import Experiment, TextTable
-from decpomdp.experiments.judge import ClaimVerdict, Effort, Kind, texts_of
+from decpomdp.experiments.experiment import ClaimVerdict, Effort, Experiment, Kind, TextTable, texts_of
 from decpomdp.io.files import from_json, one_line_errors, read_bytes, write_bytes
 from decpomdp.io.run_folder import mark
 from decpomdp.io.runs import write_trace

@@ -4,18 +4,17 @@ The paper: "these values were chosen for testing, but our approach is robust to 
 neither a scale nor a rate: its text describes the first, its appendix computes with the second.
 """
 
+from functools import partial
 from itertools import product
 
 import numpy as np
 
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.drawing import Panel, Picture, curve
-from decpomdp.experiments.experiment import Experiment, TextTable
-from decpomdp.experiments.judge import Effort, Evidence, Item, texts_of
-from decpomdp.experiments.means import Mean
+from decpomdp.experiments.experiment import Effort, Evidence, Experiment, Item, TextTable, texts_of
 from decpomdp.experiments.offline import work
 from decpomdp.experiments.published import FOLLOW, PROBLEMS, C, D
-from decpomdp.experiments.rows import ResultRows, Results, flat
+from decpomdp.experiments.rows import Mean, ResultRows, flat
 
 READINGS = ("scale", "rate")
 HELD = {
@@ -39,12 +38,6 @@ def cells(effort: Effort) -> list[Cell]:
     grid = product(range(effort["seeds"]), effort["problems"], READINGS, effort["c"], effort["d"])
     varied = (dict(zip(("seed", "problem", "reading", "c", "d"), point, strict=True)) for point in grid)
     return [Cell(work, shared | each, 0.012 * effort["sweeps"]) for each in varied]
-
-
-def rows(results: Results) -> ResultRows:
-    """One row per fit."""
-    keys = ("problem", "reading", "c", "d", "seed", "episodes", "steps", "follow", "truncation", "tolerance")
-    return flat(results, *keys, limit="sweeps")
 
 
 def tables(rows: ResultRows) -> list[TextTable]:
@@ -139,4 +132,6 @@ def _moved(means: Points) -> str:
     return "yes" if _width(means) <= _noise(means) else "partly" if slight else "no"
 
 
+COLUMNS = ("problem", "reading", "c", "d", "seed", "episodes", "steps", "follow", "truncation", "tolerance")
+rows = partial(flat, keys=COLUMNS, limit="sweeps")
 EXPERIMENT = Experiment("robustness", cells, rows, tables, {"robust": _robust}, pictures)

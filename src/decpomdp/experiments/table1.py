@@ -20,11 +20,9 @@ from decpomdp.core import Agent, DecPOMDP, Episodes, Team
 from decpomdp.core.agent import numbered
 from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.drawing import Curve, Panel, Picture
-from decpomdp.experiments.experiment import Experiment, TextTable, text_table
-from decpomdp.experiments.judge import Effort, Evidence, Item, judged, texts_of
-from decpomdp.experiments.means import exponent
+from decpomdp.experiments.experiment import Effort, Evidence, Experiment, Item, TextTable, judged, text_table, texts_of
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
-from decpomdp.experiments.rows import ResultRows, Results, flat
+from decpomdp.experiments.rows import ResultRows, exponent, flat
 from decpomdp.filtering.filter import cumulated, filtered
 from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import StickBreaking, behaviour
@@ -146,11 +144,6 @@ def _posterior(agent: Agent, nodes: int, rng: np.random.Generator) -> AgentPoste
     return updated(agent, StickBreaking().priors(agent), counts)
 
 
-def rows(results: Results) -> ResultRows:
-    """One row per measurement."""
-    return flat(results, "vary", "size", "K", "N", "T", "Z", "S", "seed")
-
-
 def times_of(rows: ResultRows, vary: str, part: str) -> tuple[list[int], list[float]]:
     """The sizes and the times of a part, the least over seeds."""
     groups = rows.where(vary=vary).groups("size")
@@ -242,6 +235,5 @@ def _exponents(rows: ResultRows, vary: str, part: str) -> Item:
     return Item(holds, name=NAMES[vary], slope=over_all, words=", ".join(f"{each:.2f}" for each in local))
 
 
-EXPERIMENT = Experiment(
-    "complexity", cells, rows, tables, {"growth": _growth}, pictures, partial(judged, least_seeds=1)
-)
+rows, judge = partial(flat, keys=("vary", "size", "K", "N", "T", "Z", "S", "seed")), partial(judged, least_seeds=1)
+EXPERIMENT = Experiment("complexity", cells, rows, tables, {"growth": _growth}, pictures, judge)

@@ -23,9 +23,7 @@ from decpomdp.core.run import Budget, Inputs, warm_up
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import SampledValue, exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Experiment, TextTable, text_table
-from decpomdp.experiments.judge import Effort, Evidence, Item, sides, texts_of
-from decpomdp.experiments.means import ROUNDED, Mean, above, compare, mean_of, size_verdict, verdict
+from decpomdp.experiments.experiment import Effort, Evidence, Experiment, Item, TextTable, sides, text_table, texts_of
 from decpomdp.experiments.published import (
     DISCOUNT,
     LARGE,
@@ -36,7 +34,18 @@ from decpomdp.experiments.published import (
     TEST_STEPS,
     PublishedEntry,
 )
-from decpomdp.experiments.rows import ResultRows, Results, flat
+from decpomdp.experiments.rows import (
+    ROUNDED,
+    Mean,
+    ResultRows,
+    Results,
+    above,
+    compare,
+    flat,
+    mean_of,
+    size_verdict,
+    verdict,
+)
 from decpomdp.learners import BayesFit
 
 LEARNERS = {"sbpr-iterations": "sbpr", "sbpr-time": "sbpr", "mcem-time": "mcem"}  # two columns of one method
@@ -132,7 +141,7 @@ def _warm_up(method: str) -> None:
 
 def rows(results: Results) -> ResultRows:
     """One row per run; a method with limits on its time has a row of its own in the table."""
-    pairs = zip(flat(results, "problem", "method", "seed"), results, strict=True)
+    pairs = zip(flat(results, ("problem", "method", "seed")), results, strict=True)
     return ResultRows({**row, "method": _column(cell.settings)} for row, (cell, _) in pairs)
 
 

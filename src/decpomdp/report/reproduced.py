@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from decpomdp.experiments.drawing import Picture
-from decpomdp.experiments.experiment import TextTable
-from decpomdp.experiments.judge import ClaimVerdict, texts_of
+from decpomdp.experiments.experiment import ClaimVerdict, TextTable, texts_of
 from decpomdp.experiments.reproduction import Section, made_with
 from decpomdp.io.files import read_bytes, write_bytes
 from decpomdp.io.runs import versions

@@ -4,16 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from decpomdp.experiments.judge import texts_of
-from decpomdp.experiments.means import (
-    above,
-    compare,
-    half_of_difference,
-    mean_of,
-    size_verdict,
-    steadier,
-    verdict,
-)
+from decpomdp.experiments.experiment import texts_of
+from decpomdp.experiments.rows import above, compare, half_of_difference, mean_of, size_verdict, steadier, verdict
 
 
 def test_the_rule_of_agreement():
