@@ -7,7 +7,6 @@ as a summary. Everything outside the marks is written by hand.
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from decpomdp.experiments.benchmark import (
     BLOCK,
     PLAN,
     BenchmarkPlan,
-    Line,
     finished_runs,
     lines_of,
     suite_problems,
@@ -57,13 +55,15 @@ def table_of(folder: Path) -> dict[str, Any]:
     """The table as data."""
     plan = plan_of(folder)
     runs = finished_runs(folder, plan)
-    lines = [_whole(line, [run.value for run in runs[line.problem, line.method]]) for line in lines_of(folder, plan)]
+    lines = [
+        _whole(line, [run.value for run in runs[line["problem"], line["method"]]]) for line in lines_of(folder, plan)
+    ]
     return {"command": command_of(plan), "lines": lines}
 
 
-def _whole(line: Line, values: list[float]) -> dict[str, Any]:
-    known = None if line.method == "pbvi" else best_value(load(line.problem))  # now, not when the run started
-    return {**asdict(line), "known": known, "values": values}
+def _whole(line: dict[str, Any], values: list[float]) -> dict[str, Any]:
+    known = None if line["method"] == "pbvi" else best_value(load(line["problem"]))  # now, not when the run started
+    return {**line, "known": known, "values": values}
 
 
 def text_of(table: dict[str, Any]) -> str:

@@ -36,7 +36,7 @@ def test_runs_come_back_from_workers(processes, tmp_path):
     here, there = (run_folder(tmp_path / name, plan.problems[0], "search", 0) for name in ("here", "there"))
     assert (here / "team.json").read_bytes() == (there / "team.json").read_bytes()
     assert sorted(path.name for path in here.iterdir()) == sorted(path.name for path in there.iterdir())
-    assert [line.seeds for line in lines_of(tmp_path / "there", plan)] == [1]
+    assert [line["seeds"] for line in lines_of(tmp_path / "there", plan)] == [1]
 
 
 def test_another_file_on_the_worker_is_refused(tmp_path):

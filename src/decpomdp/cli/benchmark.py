@@ -1,7 +1,6 @@
 """`decpomdp benchmark`."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -88,12 +87,12 @@ def benchmark(
         words.note(message)
     lines = lines_of(out, plan)
     for line in lines:
-        if line.untaught:
-            words.note(f"{line.problem} {line.method}: in {line.untaught} of {line.seeds} runs nothing was learned")
+        if line["untaught"]:
+            words.note("{problem} {method}: in {untaught} of {seeds} runs nothing was learned".format(**line))
     if as_json:
-        words.tell({"lines": [asdict(line) for line in lines], "out": str(out)}, True, ())
+        words.tell({"lines": lines, "out": str(out)}, True, ())
         return
-    words.table(COLUMNS, [[_cell(getattr(line, key), FORMATS.get(key, "")) for key in COLUMNS] for line in lines])
+    words.table(COLUMNS, [[_cell(line[key], FORMATS.get(key, "")) for key in COLUMNS] for line in lines])
 
 
 def _cell(value: Any, form: str) -> str:

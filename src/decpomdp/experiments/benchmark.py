@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from decpomdp.core import DecPOMDP, FormatError, InputError
+from decpomdp.core import FormatError, InputError
 from decpomdp.domains.load import ENDINGS, is_file, load, load_model
 from decpomdp.domains.references import is_better, offer
 from decpomdp.domains.registry import is_model
@@ -52,30 +52,13 @@ class BenchmarkPlan:
     threads: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One problem and method over all seeds."""
-
-    problem: str
-    method: str
-    seeds: int
-    median: float
-    worst: float
-    best: float
-    known: float | None  # the best value known
-    nodes: str  # of the run with the median value
-    largest: int  # controller of any run
-    seconds: float  # median
-    steps: float | None  # median; None for planners
-    untaught: int  # runs that played nothing they could learn from before their limit
-
-
 class FinishedRun(NamedTuple):
     """A cell that is done."""
 
     folder: Path
     record: RunRecord
     value: float
+    how: str  # the value was computed
 
 
 Files = dict[str, bytes]  # of a run, by their names
@@ -93,27 +76,23 @@ def suite_problems(block: int) -> tuple[str, ...]:
 
 
 def new_references(folder: Path, plan: BenchmarkPlan, update: bool) -> Iterator[str]:
-    """Report the teams of a table that are better than the best known; with `update`, store them as references."""
+    """Report the teams of a table that are better than the best known; with `update`, store them as references.
+
+    Only runs with the exact value of a team for this model count; pbvi solves the centralised problem.
+    """
     runs = finished_runs(folder, plan)
     for problem in filter(is_model, plan.problems):
         model = load_model(problem)
-        exact = [
-            (method, run) for method in plan.methods for run in runs[problem, method] if _is_exact(run.record, model)
-        ]
+        teams = [(method, run) for method in plan.methods for run in runs[problem, method]]
+        exact = [pair for pair in teams if pair[1].record.problem == model.name and pair[1].how.startswith("exact")]
         if not exact:
             continue
         method, best = max(exact, key=lambda pair: pair[1].value)
         if update:
-            team = read_team(best.folder / TEAM)
-            if offer(model, team, best.value, method, best.record.seconds):
+            if offer(model, read_team(best.folder / TEAM), best.value, method, best.record.seconds):
                 yield f"{model.name}: stored {best.value:.6g} as the best known value"
         elif is_better(model, best.value):
             yield f"{model.name}: {best.value:.6g} is better than the best known value (--update-references stores it)"
-
-
-def _is_exact(record: RunRecord, model: DecPOMDP) -> bool:
-    """Whether the run has the exact value of a team for this model; pbvi solves the centralised problem."""
-    return record.problem == model.name and record.value is not None and record.value.method.startswith("exact")
 
 
 def run_folder(folder: Path, problem: str, method: str, seed: int) -> Path:
@@ -219,9 +198,8 @@ def finished_run(folder: Path) -> FinishedRun | None:
     if record is None or not record.finished:
         return None
     if record.value is None or record.value.value is None or not record.nodes:
-        words = "expected a run with a finite value and its nodes, got another"
-        raise FormatError(str(folder / RUN), None, words)
-    return FinishedRun(folder, record, record.value.value)
+        raise FormatError(str(folder / RUN), None, "expected a run with a finite value and its nodes, got another")
+    return FinishedRun(folder, record, record.value.value, record.value.method)
 
 
 def finished_runs(folder: Path, plan: BenchmarkPlan) -> dict[tuple[str, str], list[FinishedRun]]:
@@ -233,25 +211,26 @@ def finished_runs(folder: Path, plan: BenchmarkPlan) -> dict[tuple[str, str], li
     }
 
 
-def lines_of(folder: Path, plan: BenchmarkPlan) -> list[Line]:
+def lines_of(folder: Path, plan: BenchmarkPlan) -> list[dict[str, Any]]:
     """The table, one line per problem and method with at least one finished cell."""
     return [_line(*names, runs) for names, runs in finished_runs(folder, plan).items() if runs]
 
 
-def _line(problem: str, method: str, runs: Sequence[FinishedRun]) -> Line:
+def _line(problem: str, method: str, runs: Sequence[FinishedRun]) -> dict[str, Any]:
+    """One problem and method over all seeds."""
     ordered, records = sorted(runs, key=attrgetter("value")), [run.record for run in runs]
-    values, middle = [run.value for run in ordered], ordered[(len(ordered) - 1) // 2].record
-    return Line(
-        problem=problem,
-        method=method,
-        seeds=len(values),
-        median=median(values),
-        worst=values[0],
-        best=values[-1],
-        known=records[0].best_known,
-        nodes="+".join(map(str, middle.nodes)),
-        largest=max(max(record.nodes) for record in records),
-        seconds=median(record.seconds for record in records),
-        steps=None if records[0].command == "plan" else median(record.steps or 0.0 for record in records),
-        untaught=sum(not record.learned for record in records),
-    )
+    values = [run.value for run in ordered]
+    return {
+        "problem": problem,
+        "method": method,
+        "seeds": len(values),
+        "median": median(values),
+        "worst": values[0],
+        "best": values[-1],
+        "known": records[0].best_known,
+        "nodes": "+".join(map(str, ordered[(len(ordered) - 1) // 2].record.nodes)),  # of the run with the median value
+        "largest": max(max(record.nodes) for record in records),  # controller of any run
+        "seconds": median(record.seconds for record in records),
+        "steps": None if records[0].command == "plan" else median(record.steps or 0.0 for record in records),
+        "untaught": sum(not record.learned for record in records),  # runs that played nothing to learn from
+    }

@@ -128,6 +128,9 @@ class Evidence:
         return [item.facts["name"] for item in self.items if item.holds[word]]
 
 
+Comparisons = Mapping[str, Callable[..., Evidence | None]]  # of rows and a claim's `on`; None: rows are missing
+
+
 def sides(side: str) -> dict[str, bool]:
     """The words of a comparison."""
     return {word: side == word for word in ("above", "level", "below")}
@@ -195,7 +198,7 @@ class Experiment:
     cells: Callable[[Effort], list[Cell]]
     rows: Callable[[Results], ResultRows]
     tables: Callable[[ResultRows], list[TextTable]]
-    comparisons: Mapping[str, Callable[..., Evidence | None]]  # of rows and a claim's `on`; None: rows are missing
+    comparisons: Comparisons  # those that rules name
     pictures: Callable[[ResultRows], list[Picture]] = lambda rows: []
     judge: Callable[["Experiment", ResultRows], list[ClaimVerdict]] = judged
 

@@ -24,6 +24,7 @@ from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.drawing import Panel, Picture, curve, level
 from decpomdp.experiments.experiment import (
     ClaimVerdict,
+    Comparisons,
     Effort,
     Evidence,
     Experiment,
@@ -294,7 +295,7 @@ def judged_in_forms(experiment: Experiment, rows: ResultRows) -> list[ClaimVerdi
     ]
 
 
-COMPARISONS = {
+COMPARISONS: Comparisons = {
     "against": _against,
     "near_best": _near_best,
     "inferred": _inferred,

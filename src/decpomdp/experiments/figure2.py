@@ -33,6 +33,7 @@ from decpomdp.experiments.drawing import Panel, Picture, curve, level
 from decpomdp.experiments.experiment import (
     LEAST_SEEDS,
     ClaimVerdict,
+    Comparisons,
     Effort,
     Evidence,
     Experiment,
@@ -253,5 +254,5 @@ def _lesser(one: ClaimVerdict, two: ClaimVerdict | None, left: int) -> ClaimVerd
 
 
 rows = partial(flat, side="side")
-COMPARISONS = {"order": _order, "above_level": _above_level, "soon": _soon, "sizes": _sizes}
+COMPARISONS: Comparisons = {"order": _order, "above_level": _above_level, "soon": _soon, "sizes": _sizes}
 EXPERIMENT = Experiment("figure2", cells, rows, tables, COMPARISONS, pictures, judged_without_tuned_seed)

@@ -164,7 +164,7 @@ def _ranked(one: Sequence[float], other: Sequence[float]) -> str:
     if np.ptp(np.concatenate([ours, theirs])) == 0:
         return "level"
     found = mannwhitneyu(ours, theirs, alternative="two-sided")
-    return "level" if found.pvalue >= CHANCE else side_of(found.statistic - len(ours) * len(theirs) / 2)
+    return "level" if found.pvalue >= CHANCE else side_of(float(found.statistic) - len(ours) * len(theirs) / 2)
 
 
 def steadier(ours: Sequence[float], theirs: Sequence[Sequence[float]]) -> tuple[float, float]:

@@ -112,7 +112,7 @@ def c_source(team: Team, place: int) -> str:
         kind, row = _c_kind(max(*own, *other) + 1), "(uint32_t)(observation + 1)"
         columns = [("uint32_t", "row_first", first), ("uint32_t", "row_count", count)]
         columns += [(kind, "entry_own", own), (kind, "entry_other", other)]
-        columns.append(("uint32_t", "entry_cut", [f"{value}U" for value in cut]))
+        columns.append(("uint32_t", "entry_cut", tuple(f"{value}U" for value in cut)))
     return filled(
         (f"{found.template}.c", "names.c"),
         id=name,

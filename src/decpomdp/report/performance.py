@@ -246,12 +246,13 @@ def use_in(episodes: Episodes, team: Team, nodes: Ints | None = None) -> tuple[U
         moved, shape = (taken[n][left], seen[n][left + 1]), controller.transition.shape[1:]  # [a, o, i]
         if known is None:
             belief = filtered(controller, episodes, n) * weights[:, None]  # [r, i]
-            counts, shares = np.zeros(shape), belief.sum(axis=0)
+            counts: Floats = np.zeros(shape)
+            shares: Floats = belief.sum(axis=0)
             np.add.at(counts, moved, belief[left])
         else:
             places = np.ravel_multi_index((*moved, known[n][left]), shape)
-            counts = np.bincount(places, weights[left], math.prod(shape)).reshape(shape)
-            shares = np.bincount(known[n], weights, controller.nodes)
+            counts = np.bincount(places, weights[left], math.prod(shape)).reshape(shape).astype(float)
+            shares = np.bincount(known[n], weights, controller.nodes).astype(float)
         uses.append(Use(shares, np.einsum("aoi,iaoj->ioj", counts, controller.transition)))
     return tuple(uses)
 
