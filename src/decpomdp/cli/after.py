@@ -7,42 +7,44 @@ that reaches its limit continues on its thread, so later steps do not use the si
 import shlex
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from concurrent.futures import wait
+from contextlib import nullcontext, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from decpomdp.cli import words
+from decpomdp.core import DecPOMDP, Episodes, Fit, InputError, Row, Simulator, Team
+from decpomdp.core.progress import Progress
+from decpomdp.core.run import on_thread
+from decpomdp.io.runs import RunRecord, ValueRecord, write_record
+from decpomdp.planners.common import played_by
 
 if TYPE_CHECKING:
-    from decpomdp.cli.runs import Options, Work
-    from decpomdp.core import DecPOMDP, Fit, Row, Simulator, Team
-    from decpomdp.io.runs import RunRecord, ValueRecord
+    from decpomdp.cli.runs import FolderRun, Options
 
 MANY = 8  # agents up to which nodes are listed one by one
 TEST_EPISODES = {True: 1000, False: 20}  # on a fast and on a slow simulator
 VALUE_SECONDS, POSTERIOR_SECONDS, PAGE_SECONDS = 60.0, 20.0, 30.0  # time limits
 TICK = 0.1  # seconds between two looks at the clock
-ABANDONED = "decpomdp-after"  # name of the threads of the steps
 VERDICTS = {"cloned behaviour": "the estimate is lower, so the cloned behaviour is returned instead"}
 
 Result = TypeVar("Result")
 
 
-def finish(work: "Work", folder: Path, fit: "Fit", record: "RunRecord", options: "Options") -> None:
+def finish(run: "FolderRun", fit: Fit, options: "Options") -> None:
     """Add posterior, value and page to a saved run, as the options say."""
-    from decpomdp.io.runs import write_record
-
+    folder, steps = run.folder, AfterRun(run, options.quiet)
+    command = shlex.join(["decpomdp", "report", str(folder)])
     if fit.stopped == "interrupted":
         words.note(f"the team is saved in {folder}; computing its value and page (Ctrl-C again to skip)")
-    steps, command = AfterRun(work, options.quiet), shlex.join(["decpomdp", "report", str(folder)])
     try:
         if options.posterior:
-            fit = steps.run("posterior", lambda: _with_posterior(work, fit), 2 * POSTERIOR_SECONDS) or fit
+            fit = steps.run("posterior", lambda: _with_posterior(run, fit), 2 * POSTERIOR_SECONDS) or fit
         if options.value:
-            _add_value(work, fit, record, steps)
-            write_record(folder, record)
+            _add_value(run, fit, steps)
+            write_record(folder, run.record)
         if options.report:
-            _add_page(folder, fit, record, steps, command)
+            _add_page(run, fit, steps, command)
     except KeyboardInterrupt:
         words.note(f"the team is saved in {folder}, without value or page; to make the page: {command}")
         raise
@@ -51,67 +53,49 @@ def finish(work: "Work", folder: Path, fit: "Fit", record: "RunRecord", options:
 class AfterRun:
     """Runs the steps after a run within their time limits."""
 
-    def __init__(self, work: "Work", quiet: bool) -> None:
-        self.source: Any = work.setup.source  # None after a step that may still be using it
+    def __init__(self, run: "FolderRun", quiet: bool) -> None:
+        self.source: Any = run.setup.source  # None after a step that may still be using it
         self.quiet = quiet
 
     def run(self, name: str, task: Callable[[], Result], seconds: float) -> Result | None:
-        """The result of a step; None if it failed, after one line with the reason."""
-        try:
-            return self._finished(name, task, seconds)
-        except TimeoutError as error:
-            self.source = None
-            words.note(str(error))
-        except Exception as error:
-            words.note(f"{name}: {type(error).__name__}: {error}")
-        return None
-
-    def _finished(self, name: str, task: Callable[[], Result], seconds: float) -> Result:
-        """The result of a task, shown while it runs; TimeoutError after `seconds`, while its thread continues."""
-        from concurrent.futures import wait
-
-        from decpomdp.core.progress import Progress
-        from decpomdp.core.run import on_thread
-
-        future, began = on_thread(task, ABANDONED), time.monotonic()
+        """The result of a step, shown while it runs; None if it failed or took too long, after one line about it."""
+        future, began = on_thread(task, words.ABANDONED), time.monotonic()
         with nullcontext() if self.quiet else Progress() as progress:
             while wait([future], timeout=TICK).not_done:
                 elapsed = time.monotonic() - began
                 if elapsed > seconds:
-                    raise TimeoutError(f"{name}: not complete after {seconds:g} s")
+                    self.source = None
+                    words.note(f"{name}: not complete after {seconds:g} s")
+                    return None
                 if progress is not None and elapsed > words.QUIET:
                     progress({"seconds": elapsed, "phase": f"{name} (at most {seconds:g} s)"})
-        return future.result()
+        try:
+            return future.result()
+        except Exception as error:
+            words.note(f"{name}: {type(error).__name__}: {error}")
+            return None
 
 
-def _with_posterior(work: "Work", fit: "Fit") -> "Fit":
+def _with_posterior(run: "FolderRun", fit: Fit) -> Fit:
     """The fit with the posterior from fresh episodes of its team; unchanged if there is none to compute."""
-    from contextlib import suppress
-    from dataclasses import replace
-
-    from decpomdp.core import Episodes, InputError
-
-    simulator: Any = work.setup.source
-    if work.record.command == "plan" or isinstance(simulator, Episodes):
+    simulator: Any = run.setup.source
+    if run.record.command == "plan" or isinstance(simulator, Episodes):
         return fit
     if len(simulator.agents) > MANY:  # joint importance ratios of so many agents contain no information
         return replace(fit, posterior=None) if hasattr(fit, "posterior") else fit  # type: ignore[call-arg]
-    if not work.record.learned:
+    if not run.record.learned:
         return fit
     from decpomdp.interaction.posterior_of_team import read_out
 
     with suppress(InputError):  # constant rewards
-        inputs = work.setup.inputs
+        inputs = run.setup.inputs
         return read_out(simulator, fit, seed=inputs.seed, threads=inputs.threads, time_limit=POSTERIOR_SECONDS)
     return fit
 
 
-def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: AfterRun) -> None:
+def _add_value(run: "FolderRun", fit: Fit, steps: AfterRun) -> None:
     """The value of the team, computed independently of the method's own estimate."""
-    from decpomdp.core import DecPOMDP, Episodes
-    from decpomdp.planners.common import played_by
-
-    source: Any = work.setup.source
+    record, source = run.record, cast(DecPOMDP | Simulator | Episodes, run.setup.source)
     if isinstance(source, Episodes):
         if fit.trace:
             _add_value_from_episodes(fit, record)
@@ -123,20 +107,18 @@ def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: AfterRun) -
     if isinstance(source, DecPOMDP):
         model, horizon = source, None
         if record.command == "plan":
-            model, horizon = played_by(source, fit.team), getattr(work.setup.settings, "horizon", None)
+            model, horizon = played_by(source, fit.team), getattr(run.setup.settings, "horizon", None)
         record.problem, record.horizon = model.name, horizon
         record.value = steps.run("exact value", lambda: _exact(model, fit.team, horizon), VALUE_SECONDS)
     elif steps.source is None:
         words.note("no value: the simulator is still in use by the posterior")
     else:
-        seed = work.setup.inputs.seed ^ 1
+        seed = run.setup.inputs.seed ^ 1
         record.value = steps.run("test episodes", lambda: sampled(source, fit.team, seed), VALUE_SECONDS)
 
 
-def _add_value_from_episodes(fit: "Fit", record: "RunRecord") -> None:
+def _add_value_from_episodes(fit: Fit, record: RunRecord) -> None:
     """The value in the fitted world, or the method's estimate on held-out episodes."""
-    from decpomdp.io.runs import ValueRecord
-
     facts = fit.facts
     if record.method == "world" or facts.get("planned_by"):
         value, high = facts.get("value"), facts.get("high")
@@ -154,19 +136,17 @@ def _add_value_from_episodes(fit: "Fit", record: "RunRecord") -> None:
         record.value = ValueRecord(value=float(estimate), method=how)
 
 
-def _exact(model: "DecPOMDP", team: "Team", horizon: int | None) -> "ValueRecord":
+def _exact(model: DecPOMDP, team: Team, horizon: int | None) -> ValueRecord:
     from decpomdp.evaluation import exact_value
-    from decpomdp.io.runs import ValueRecord
 
     exact = exact_value(model, team, horizon)
     span = "" if horizon is None else f", over {horizon} steps"
     return ValueRecord(value=exact.value, error=exact.error, method=f"{exact.precision}, from the model{span}")
 
 
-def sampled(simulator: "Simulator", team: "Team", seed: int) -> "ValueRecord":
+def sampled(simulator: Simulator, team: Team, seed: int) -> ValueRecord:
     """The mean return of fresh test episodes; no more are started after half of the time limit."""
     from decpomdp.evaluation import sampled_value
-    from decpomdp.io.runs import ValueRecord
 
     began = time.monotonic()
     result = sampled_value(
@@ -180,15 +160,16 @@ def sampled(simulator: "Simulator", team: "Team", seed: int) -> "ValueRecord":
     return ValueRecord(value=result.value, standard_error=result.standard_error, method=method)
 
 
-def test_episodes(simulator: "DecPOMDP | Simulator") -> int:
+def test_episodes(simulator: DecPOMDP | Simulator) -> int:
     """The default number of test episodes for a problem without a model."""
     return TEST_EPISODES[bool(getattr(simulator, "quick", False))]
 
 
-def _add_page(folder: Path, fit: "Fit", record: "RunRecord", steps: AfterRun, command: str) -> None:
+def _add_page(run: "FolderRun", fit: Fit, steps: AfterRun, command: str) -> None:
     """Write the page, without a replay if playing the team takes too long."""
     from decpomdp.report.page import report_of, save_report
 
+    folder, record = run.folder, run.record
     slow = f"the simulator is too slow for a replay within the time limit; `{command}` adds one"
     page = steps.run("page", lambda: report_of(folder, fit, record, steps.source, slow), PAGE_SECONDS)
     if page is None and steps.source is None:
@@ -197,7 +178,7 @@ def _add_page(folder: Path, fit: "Fit", record: "RunRecord", steps: AfterRun, co
         words.note(f"the run has no page; to make it: {command}")
 
 
-def last_number(fit: "Fit", column: str) -> float | None:
+def last_number(fit: Fit, column: str) -> float | None:
     """The last value of a column of the trace; None if it is not a number."""
     row: Row = fit.trace[-1] if fit.trace else {}
     value = row.get(column)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from decpomdp.cli import engine, runs, words
+from decpomdp.cli import options, words
 
 SECONDS = 60.0  # per run, if no limit is given
 COLUMNS = ("problem", "method", "seeds", "median", "worst", "best", "known", "nodes", "largest", "seconds", "steps")
@@ -50,9 +50,9 @@ def benchmark(
             "--update-references", help="Store better teams in domains/references.json; default: report them."
         ),
     ] = False,
-    as_json: words.Json = False,
-    engine_name: engine.Engine = None,
-    scheduler: engine.Scheduler = None,
+    as_json: options.Json = False,
+    engine: options.Engine = None,
+    scheduler: options.Scheduler = None,
 ) -> None:
     """Run every method on every problem with several seeds; print median, worst and best exact values."""
     from decpomdp.api import BY_PROBLEM, PLANNING
@@ -64,19 +64,19 @@ def benchmark(
     if suite and (problems or block is None):
         raise InputError("--suite: expected --block and no --problems")
     chosen = suite_problems(block) if suite and block else registry.split_names(problems) or registry.PAPER
-    names = _names(methods)
-    if not names:
-        raise InputError(f"--methods: expected names among {', '.join(BY_PROBLEM)}, got none")
+    names = tuple(name.strip() for name in methods.split(",") if name.strip())
+    unknown = [name for name in names if name not in BY_PROBLEM]
+    if unknown or not names:
+        got = repr(unknown[0]) if unknown else "none"
+        raise InputError(f"--methods: expected names among {', '.join(BY_PROBLEM)}, got {got}")
     for method in names:
-        if method not in BY_PROBLEM:
-            raise InputError(f"--methods: expected names among {', '.join(BY_PROBLEM)}, got {method!r}")
         if steps is not None and "steps" not in BY_PROBLEM[method].limits:
             raise InputError(f"--steps: not a limit of {method}; give a --time-limit")
     for problem in chosen:
         (load_model if any(method in PLANNING for method in names) else load)(problem)
     limit = SECONDS if time_limit is None and steps is None else time_limit
     plan = BenchmarkPlan(chosen, names, seeds, limit, steps, threads)
-    with engine.opened(engine_name, scheduler, engine.jobs_here(jobs, scheduler)) as cluster:
+    with options.cluster_of(engine, scheduler, options.jobs_here(jobs, scheduler)) as cluster:
         where = cluster or jobs or 1
         try:
             run_table(out, plan, where, run_cell, words.note)
@@ -92,15 +92,8 @@ def benchmark(
     if as_json:
         words.tell({"lines": lines, "out": str(out)}, True, ())
         return
-    words.table(COLUMNS, [[_cell(line[key], FORMATS.get(key, "")) for key in COLUMNS] for line in lines])
-
-
-def _cell(value: Any, form: str) -> str:
-    return "" if value is None else format(value, form)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    cells = ([(key, line[key]) for key in COLUMNS] for line in lines)
+    words.table(COLUMNS, [["" if v is None else format(v, FORMATS.get(key, "")) for key, v in row] for row in cells])
 
 
 def run_cell(settings: Mapping[str, Any]) -> dict[str, bytes] | None:
@@ -119,19 +112,19 @@ def _run(settings: Mapping[str, Any], folder: Path) -> None:
     The files of a run that was killed before its first checkpoint are removed, and the run starts again.
     """
     from decpomdp.api import BY_PROBLEM, PLANNING, RunSetup
+    from decpomdp.cli import runs
     from decpomdp.core.run import Budget, Inputs
     from decpomdp.io.run_folder import can_resume, empty
 
-    inputs, method = Inputs(threads=settings["threads"]), settings["method"]
+    problem, method = settings["problem"], settings["method"]
     command = "plan" if method in PLANNING else "learn"
-    options = runs.Options(None, quiet=True, value=True, posterior=False, report=True)
-    resuming = can_resume(folder)
-    if resuming:
-        work = runs.resumed(command, folder, inputs)
+    if can_resume(folder):
+        run = runs.resumed(command, folder, settings["threads"])
     else:
         if folder.is_dir():
             empty(folder)
         budget = Budget(seconds=settings["time_limit"], steps=settings["steps"])
-        inputs, opened = inputs._replace(seed=settings["seed"]), runs.opened(command, settings["problem"])
-        work = runs.started(command, settings["problem"], RunSetup(opened, BY_PROBLEM[method](), inputs, budget))
-    runs.execute(work, folder, resuming, options)
+        inputs = Inputs(settings["seed"], settings["threads"])
+        setup = RunSetup(runs.opened(command, problem), BY_PROBLEM[method](), inputs, budget)
+        run = runs.started(command, problem, folder, setup)
+    runs.execute(run, runs.Options(quiet=True))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from decpomdp.cli import options as shared
 from decpomdp.cli import words
 from decpomdp.cli.words import decimal
 
@@ -40,7 +41,7 @@ def reading(
             metavar="NAME=COLUMN", help="Name of a column in the file, such as observation=obs; may be repeated."
         ),
     ] = None,
-    bins: words.Bins = None,
+    bins: shared.Bins = None,
 ) -> tuple[dict[str, Any], bool]:
     """The arguments for the reader, and whether the discount of 1 in them is assumed; the options of all commands."""
     from decpomdp.io.logged import kind_of
@@ -54,11 +55,11 @@ def reading(
 
 def data_command(command: Callable[..., None]) -> Callable[..., None]:
     """Add a command with the options of `reading`."""
-    return app.command()(words.with_options(command, inspect.signature(reading).parameters.values()))
+    return app.command()(shared.with_options(command, inspect.signature(reading).parameters.values()))
 
 
 @data_command
-def info(as_json: words.Json = False, **options: Any) -> None:
+def info(as_json: shared.Json = False, **options: Any) -> None:
     """Summarise recorded episodes: agents, counts, returns, and over how many steps they support a team."""
     from decpomdp.evaluation.offpolicy.support import facts_of
     from decpomdp.io.logged import read_logged

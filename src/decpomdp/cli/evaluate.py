@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from decpomdp.cli import after, runs, words
+from decpomdp.cli import options, words
 from decpomdp.cli.words import decimal
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def evaluate(
     team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team to evaluate.")],
     problem: Annotated[
-        str | None, typer.Option(help=words.PROBLEM + " Default: the problem named in the team.")
+        str | None, typer.Option(help=options.PROBLEM + " Default: the problem named in the team.")
     ] = None,
     horizon: Annotated[
         int | None, typer.Option(min=1, help="Steps of an episode. Default: infinite.", show_default=False)
@@ -41,13 +41,14 @@ def evaluate(
     confidence: Annotated[
         float | None, typer.Option(help="With --episodes: confidence level of the intervals. Default: 0.95.")
     ] = None,
-    seed: words.Seed = 0,
+    seed: options.Seed = 0,
     discount: Annotated[
         float | None, typer.Option(help="Use this discount instead of the team's own (with --episodes: the file's).")
     ] = None,
-    as_json: words.Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Compute the exact expected discounted reward of a team, or estimate it from test or recorded episodes."""
+    from decpomdp.cli import after, runs
     from decpomdp.core import DecPOMDP, InputError
     from decpomdp.domains.code import load_named
     from decpomdp.domains.load import load

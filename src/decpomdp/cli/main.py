@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from decpomdp.cli import after, benchmark, data, evaluate, learn, problems, reproduce, results, simulate, words
-from decpomdp.cli.runs import INTERRUPTED, TERMINATED, AlreadyFinished
+from decpomdp.cli import benchmark, data, evaluate, learn, problems, reproduce, results, simulate, words
+from decpomdp.cli.words import INTERRUPTED, TERMINATED
 
 # error of typer for wrong arguments; typer contains its own copy of click, or uses click itself
 USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -92,7 +92,7 @@ def _exit(code: int) -> None:
                 stream.flush()
             except (OSError, ValueError):  # closed by the reading process
                 code = code or 1
-    if code in (INTERRUPTED, TERMINATED) or any(thread.name == after.ABANDONED for thread in threading.enumerate()):
+    if code in (INTERRUPTED, TERMINATED) or any(thread.name == words.ABANDONED for thread in threading.enumerate()):
         os._exit(code)
     sys.exit(code)
 
@@ -152,9 +152,6 @@ def _handled(error: Exception) -> int | None:
     """The exit code for an error that a user can understand, after one line about it; None for any other error."""
     from decpomdp.core.errors import InputError  # imported late: the package loads numpy
 
-    if isinstance(error, AlreadyFinished):
-        words.note(str(error))
-        return 0
     if isinstance(error, InputError):
         words.fail(str(error))
         return 2

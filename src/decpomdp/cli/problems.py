@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from decpomdp.cli import words
+from decpomdp.cli import options, words
 
 WIDTH = 100  # columns of the rules
 
 
-def list_problems(as_json: words.Json = False) -> None:
+def list_problems(as_json: options.Json = False) -> None:
     """List the built-in problems by group; names may have parameters: firefighting:3,4,3."""
     from decpomdp.domains import registry
 
@@ -28,9 +28,9 @@ def list_problems(as_json: words.Json = False) -> None:
 
 
 def info(
-    problem: Annotated[str, typer.Argument(help=words.PROBLEM)],
-    discount: words.Discount = None,
-    as_json: words.Json = False,
+    problem: Annotated[str, typer.Argument(help=options.PROBLEM)],
+    discount: options.Discount = None,
+    as_json: options.Json = False,
 ) -> None:
     """Show states, agents, actions, observations and rewards of a problem."""
     from decpomdp.core import DecPOMDP

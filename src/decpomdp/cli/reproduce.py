@@ -1,19 +1,15 @@
 """`decpomdp reproduce`."""
 
-import time
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from decpomdp.cli import engine, words
+from decpomdp.cli import options, words
 
 if TYPE_CHECKING:
     from decpomdp.experiments.experiment import Kind
     from decpomdp.experiments.pool import CellProgress
-
-EVERY = 10.0  # seconds between lines if standard error is not a terminal
 
 
 def reproduce(
@@ -35,9 +31,9 @@ def reproduce(
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Cells to run at the same time; default: the number of cores.")
     ] = None,
-    as_json: words.Json = False,
-    engine_name: engine.Engine = None,
-    scheduler: engine.Scheduler = None,
+    as_json: options.Json = False,
+    engine: options.Engine = None,
+    scheduler: options.Scheduler = None,
 ) -> None:
     """Compute the tables and figures of the paper and compare them with the published numbers on one page.
 
@@ -45,6 +41,7 @@ def reproduce(
 
     Experiments that are already in the folder but not named here stay on the page unchanged.
     """
+    from decpomdp.core.progress import Progress
     from decpomdp.engines.threads import default_threads
     from decpomdp.experiments import reproduction
     from decpomdp.io.run_folder import locked
@@ -53,12 +50,16 @@ def reproduce(
     kind: Kind = "quick" if quick else "full"
     names, efforts = reproduction.names_of(name), reproduction.efforts_of(kind, seeds)
     try:
-        here = engine.jobs_here(jobs, scheduler)
-        with closing(CellDisplay()) as display, engine.opened(engine_name, scheduler, here) as cluster:
+        here = options.jobs_here(jobs, scheduler)
+        with Progress() as progress, options.cluster_of(engine, scheduler, here) as cluster:
+
+            def show(cells: "CellProgress") -> None:
+                progress({"phase": line_of(cells)})
+
             reproduction.open_folder(out)
             with locked(out):
                 where = cluster or jobs or default_threads()
-                results = reproduction.reproduce(names, efforts, out, where, display, kind)
+                results = reproduction.reproduce(names, efforts, out, where, show, kind)
                 page = write_reproduced(results, out)
                 for line in (*reproduction.lost(out, results), reproduction.made_with(results)):
                     words.note(line)
@@ -69,28 +70,6 @@ def reproduce(
     summary = [{"says": claim.says, "seen": claim.seen, "evidence": claim.evidence} for claim in claims]
     lines = [f"{claim.seen:<10} {claim.says}" for claim in claims]
     words.tell({"page": str(page), "claims": summary}, as_json, [*lines, f"written to {page}"])
-
-
-class CellDisplay:
-    """Progress and the remaining time on standard error: one line in a terminal, otherwise a line every few seconds."""
-
-    def __init__(self) -> None:
-        self.live, self.width, self.shown = words.on_terminal(), 0, -EVERY
-
-    def __call__(self, progress: "CellProgress") -> None:
-        """Called every second and after every cell."""
-        now, line = time.monotonic(), line_of(progress)
-        if self.live:
-            words.aside("\r" + line.ljust(self.width))
-            self.width = max(self.width, len(line))
-        elif now - self.shown >= EVERY or progress.done == progress.todo:
-            self.shown = now
-            words.aside(line + "\n")
-
-    def close(self) -> None:
-        """Clear the line."""
-        if self.width:
-            words.aside("\r" + " " * self.width + "\r")
 
 
 def line_of(progress: "CellProgress") -> str:

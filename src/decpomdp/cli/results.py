@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from decpomdp.cli import words
+from decpomdp.cli import options, words
 
 if TYPE_CHECKING:
     from decpomdp.io.runs import RunRecord
@@ -22,7 +22,7 @@ def export(
         str, typer.Option("--format", help="json, python (one module), c (one C99 file), dot (Graphviz) or svg.")
     ] = "json",
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of printing.")] = None,
-    as_json: words.Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Write one agent's controller as a program, graph or table without dependencies."""
     from decpomdp.io.files import write_bytes
@@ -45,7 +45,7 @@ def export(
 
 def show(
     team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team to show.")],
-    as_json: words.Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Describe each agent's controller in plain text."""
     from decpomdp.io.team import read_team
@@ -65,7 +65,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="File of the page; default: report.html in the folder of a single run.")
     ] = None,
-    problem: Annotated[str | None, typer.Option(help=words.PROBLEM + " Default: the problem of the run.")] = None,
+    problem: Annotated[str | None, typer.Option(help=options.PROBLEM + " Default: the problem of the run.")] = None,
     animate: Annotated[
         Path | None,
         typer.Option(
@@ -73,7 +73,7 @@ def report(
             help="Also write an episode of a single run as an animation (grid and street problems only).",
         ),
     ] = None,
-    as_json: words.Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Write the page of a run (curves, controllers, replay), or one page that compares several runs."""
     from decpomdp.core import InputError
@@ -123,7 +123,7 @@ def _animation(shown: "ShownRun", path: Path) -> bytes:
 
 def list_runs(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to search, with all folders below it.")],
-    as_json: words.Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """List and compare the runs below a folder.
 

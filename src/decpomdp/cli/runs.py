@@ -10,60 +10,96 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
+import msgspec
+import typer
+
+from decpomdp import api
 from decpomdp.cli import after, words
+from decpomdp.cli.options import DASK, cluster_of, given
+from decpomdp.core import Episodes, InputError, Team, checks
+from decpomdp.core.progress import Progress
+from decpomdp.core.run import Budget, Inputs
+from decpomdp.core.settings import Settings
+from decpomdp.domains.load import is_code, load_model
+from decpomdp.domains.references import best_value
+from decpomdp.domains.registry import is_built_in
+from decpomdp.io import run_folder
+from decpomdp.io.checkpoints import EVERY, CheckpointFolder
+from decpomdp.io.logged import kind_of
+from decpomdp.io.run_folder import RunLog
+from decpomdp.io.runs import (
+    LOG,
+    RUN,
+    TEAM,
+    RunRecord,
+    read_record,
+    read_run,
+    source_digest,
+    team_digest,
+    versions,
+    write_fit,
+    write_record,
+)
+from decpomdp.io.team import read_team
+from decpomdp.rollouts.collect import team_for
 
-if TYPE_CHECKING:
-    from decpomdp.api import RunSetup
-    from decpomdp.core import Fit, Team
-    from decpomdp.core.run import Inputs
-    from decpomdp.core.settings import Settings
-    from decpomdp.io.runs import RunRecord
-
-NOTHING_LEARNED, INTERRUPTED, TERMINATED = 1, 130, 143  # exit codes; the last two: after Ctrl-C and SIGTERM
 CODE = "{code}"  # in a hint: replaced by the name of the code, such as mine.py:build
+NOTES = {"binned": "numbers in bins, symbols per agent", "columns not used": "columns not used"}  # about a table
+
+
+class FolderRun(NamedTuple):
+    """A run, with its folder and the record that is stored there."""
+
+    folder: Path
+    record: RunRecord
+    setup: api.RunSetup
+    resuming: bool = False
 
 
 class Options(NamedTuple):
     """Options that do not change the result of a run."""
 
-    every: float | None  # seconds between checkpoints
-    quiet: bool
-    value: bool  # compute the value of the team
-    posterior: bool  # compute the posterior of the learned team
-    report: bool  # write the page
+    every: float | None = None  # seconds between checkpoints
+    quiet: bool = False
+    value: bool = True  # compute the value of the team
+    posterior: bool = False  # compute the posterior of the learned team
+    report: bool = True  # write the page
 
 
-class Work(NamedTuple):
-    """A setup with the record of its run folder."""
+def check_required(source: str | None, out: Path | None, discount: float | None) -> tuple[str, Path]:
+    """A new run needs a source and a folder, and a table a discount: one message says all that is missing."""
+    if source is None:
+        raise InputError("expected a problem or a file, got none (see --help)")
+    missing = ["--out: expected the folder for the run, such as runs/first, got none"] if out is None else []
+    recorded = api.holds_episodes(source) and os.path.exists(source)
+    if discount is None and recorded and kind_of(source) != "episodes":
+        missing.append(f"--discount: expected a number, such as 0.95, because {source} contains none")
+    if missing or out is None:
+        raise InputError("; ".join(missing))
+    return source, out
 
-    record: "RunRecord"
-    setup: "RunSetup"
 
-
-def started(command: str, source: str, setup: "RunSetup", bins: int | None = None, begin: str = "") -> Work:
+def started(
+    command: str, source: str, folder: Path, setup: api.RunSetup, bins: int | None = None, begin: str = ""
+) -> FolderRun:
     """A new run; `source` and `begin` are the names of its source and of the team to begin with."""
-    import msgspec
-
-    from decpomdp.domains.references import best_value
-    from decpomdp.io.runs import RunRecord, source_digest, team_digest, versions
-
-    opened: Any = setup.source
+    problem: Any = setup.source
     _, settings, inputs, budget = setup
-    facts = getattr(opened, "facts", {})
-    for fact, meaning in (("binned", "numbers in bins, symbols per agent"), ("columns not used", "columns not used")):
+    facts = getattr(problem, "facts", {})
+    for fact, meaning in NOTES.items():
         if fact in facts and os.path.isfile(source):
             words.note(f"{meaning}: {facts[fact]}")
     record = RunRecord(
         command=command,
         source=source,
         working_folder=os.getcwd(),
-        problem=opened.name,
-        digest=source_digest(opened),
-        discount=opened.discount,
+        problem=problem.name,
+        digest=source_digest(problem),
+        discount=problem.discount,
         bins=bins,
-        best_known=best_value(opened) if settings.method != "pbvi" else None,  # pbvi: one agent
+        best_known=best_value(problem) if settings.method != "pbvi" else None,  # pbvi: one agent
         method=settings.method,
         seed=inputs.seed,
         settings=msgspec.to_builtins(settings),
@@ -73,112 +109,121 @@ def started(command: str, source: str, setup: "RunSetup", bins: int | None = Non
         versions=versions(),
         finished=False,
     )
-    return Work(record, setup)
+    return FolderRun(folder, record, setup)
 
 
-def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = None) -> Work:
+def settings_of(command: str, source: api.Source, method: str | None, fields: dict[str, Any]) -> Settings:
+    """The settings of the method; an option of another method is rejected."""
+    known, default = api.methods_for(command, source)
+    name = checks.one_of("--method", default if method is None else method, tuple(known))
+    found = given(fields, known[name])
+    try:
+        return api.chosen(known, name, name, found)
+    except InputError as error:
+        field, _, rest = str(error).partition(":")
+        raise InputError(
+            f"{_flag(field) if field in found else field}:{rest.replace(' or None, got', ', got')}"
+        ) from None
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def reject_given(options: dict[str, Any]) -> None:
+    """A resumed run has the settings that it was started with."""
+    for name, value in options.items():
+        if value is not None:
+            raise InputError(f"{_flag(name)}: not allowed with --resume, which uses the settings of the run")
+
+
+def resumed(command: str, folder: Path, threads: int | None, code: str | None = None) -> FolderRun:
     """The unfinished run in a folder. Its source is given again only if it is `code`."""
-    from typing import Union
-
-    import msgspec
-
-    from decpomdp.api import LOGGED, PLANNING, PLAYING, RunSetup
-    from decpomdp.core import InputError
-    from decpomdp.core.run import Budget
-    from decpomdp.domains.load import is_code
-    from decpomdp.io.run_folder import check_same, unfinished
-    from decpomdp.io.runs import source_digest, team_digest
-
     if code is not None and not is_code(code):
         raise InputError("PROBLEM: not allowed with --resume, which uses the settings of the run")
-    record = unfinished(folder)
-    if record is None:
-        raise AlreadyFinished(folder)
+    record = _unfinished(folder)
     if record.command != command:
         raise InputError(f"{folder}: expected a run of `decpomdp {command}`, got a run of `decpomdp {record.command}`")
     if code is None:
         reject_code(folder, f"decpomdp {command} {CODE} --resume {shlex.quote(str(folder))}")
     source = _path(record, record.source) if code is None else code
     problem = opened(command, source, record.discount, named=code is not None, bins=record.bins)
-    check_same(record, source_digest(problem))
+    run_folder.check_same(record, source_digest(problem))
     team = team_at(_path(record, record.begin), problem) if record.begin else None
     if team is not None and team_digest(team) != record.begin_digest:
         raise InputError(f"{record.begin}: changed since the run started; cannot resume")
     try:
-        every: Any = Union[(*PLAYING.values(), *LOGGED.values(), *PLANNING.values())]
+        every: Any = Union[(*api.PLAYING.values(), *api.LOGGED.values(), *api.PLANNING.values())]
         settings: Settings = msgspec.convert(record.settings, every)
         budget = msgspec.convert(record.budget, Budget)
     except msgspec.ValidationError as error:
-        raise InputError(f"{folder / 'run.json'}: {error}") from None
-    return Work(record, RunSetup(problem, settings, inputs._replace(seed=record.seed or 0, begin=team), budget))
+        raise InputError(f"{folder / RUN}: {error}") from None
+    inputs = Inputs(record.seed or 0, threads, begin=team)
+    return FolderRun(folder, record, api.RunSetup(problem, settings, inputs, budget), resuming=True)
 
 
-def execute(work: Work, folder: Path, resuming: bool, options: Options) -> dict[str, Any]:
+def _unfinished(folder: Path) -> RunRecord:
+    """The record of the run to resume; ends the command if the run is finished."""
+    record = run_folder.unfinished(folder)
+    if record is None:
+        words.note(f"{folder}: the run is finished; nothing to do")
+        raise typer.Exit
+    return record
+
+
+@contextmanager
+def on_engine(run: FolderRun, engine: str | None, scheduler: str | None) -> Iterator[FolderRun]:
+    """The run on threads or on the cluster that the options select."""
+    setup = run.setup
+    if engine == DASK and "engine" not in setup.settings.inputs:
+        raise InputError(f"--engine {DASK}: not supported by {setup.settings.method}")
+    with cluster_of(engine, scheduler, setup.inputs.threads) as cluster:
+        yield run._replace(setup=setup._replace(inputs=setup.inputs._replace(engine=cluster)))
+
+
+def execute(run: FolderRun, options: Options) -> dict[str, Any]:
     """Run, save the result at once, then add value, posterior and page. Returns the result for the output."""
-    from decpomdp.io.run_folder import locked, new_run, unfinished
-    from decpomdp.io.runs import write_record
-
-    if resuming:
-        with locked(folder), _resume_hint(work, folder):
-            if unfinished(folder) is None:  # another process finished it before this one had the lock
-                raise AlreadyFinished(folder)
-            return _in_folder(work, folder, resuming, options)
-    with new_run(folder), _resume_hint(work, folder):
-        write_record(folder, work.record)
-        return _in_folder(work, folder, resuming, options)
+    with run_folder.locked(run.folder) if run.resuming else run_folder.new_run(run.folder), _resume_hint(run):
+        if run.resuming:
+            _unfinished(run.folder)  # another process may have finished it before this one had the lock
+        else:
+            write_record(run.folder, run.record)
+        return _in_folder(run, options)
 
 
-class AlreadyFinished(Exception):  # noqa: N818 - not an error
-    """The run to resume is finished."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder}: the run is finished; nothing to do")
-
-
-def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> dict[str, Any]:
-    from decpomdp.api import execute as run_method
-    from decpomdp.api import taught
-    from decpomdp.core.progress import Progress
-    from decpomdp.io.checkpoints import EVERY, CheckpointFolder
-    from decpomdp.io.run_folder import RunLog
-    from decpomdp.io.runs import LOG, write_fit, write_record
-
-    every = EVERY if options.every is None else options.every
-    checkpoint = CheckpointFolder(folder, work.setup.checksum(), every)
-    if resuming and not checkpoint.exists:
+def _in_folder(run: FolderRun, options: Options) -> dict[str, Any]:
+    folder, record = run.folder, run.record
+    checkpoint = CheckpointFolder(folder, run.setup.checksum(), EVERY if options.every is None else options.every)
+    if run.resuming and not checkpoint.exists:
         words.note(f"{folder}: no checkpoint; the run starts from the beginning")
-    shown = nullcontext() if options.quiet else Progress(best=work.record.best_known)
+    shown = nullcontext() if options.quiet else Progress(best=record.best_known)
     with RunLog(sys.argv[1:], folder / LOG) as log, shown as display:
-        fit = run_method(work.setup, checkpoint=checkpoint, watch=log.watch, display=display)
+        fit = api.execute(run.setup, checkpoint=checkpoint, watch=log.watch, display=display)
         log.close(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s")
-    if resuming and fit.stopped in ("interrupted", "terminated") and len(fit.trace) < _rows_before(folder):
+    if run.resuming and fit.stopped in ("interrupted", "terminated") and len(fit.trace) < _rows_before(folder):
         words.note(f"no improvement over the saved result; {folder} is unchanged")
         raise KeyboardInterrupt
-    record = work.record
-    record.learned = record.command == "plan" or taught(fit)
+    record.learned = record.command == "plan" or api.taught(fit)
     record.steps = after.last_number(fit, "steps")
     if not record.learned:
         words.note("nothing was learned within the limits: the team is the initial one; allow more time or steps")
-    record = write_fit(folder, fit, record)
+    write_fit(folder, fit, record)
     if fit.stopped == "terminated":
-        words.note(f"the team is saved in {folder / 'team.json'}")
-        raise SystemExit(TERMINATED)
+        words.note(f"the team is saved in {folder / TEAM}")
+        raise SystemExit(words.TERMINATED)
     try:
-        after.finish(work, folder, fit, record, options)
+        after.finish(run, fit, options)
     finally:  # the result is saved: the run is finished even if a later step fails
         if fit.stopped != "interrupted":
             record.finished = True
             write_record(folder, record)
             checkpoint.clear()
-    return _result(record, fit, folder)
+    known = {name: value for name, value in msgspec.to_builtins(record).items() if value is not None}
+    return {**known, "nodes": list(fit.team.nodes), "out": str(folder)}
 
 
 def reject_code(path: Path, hint: str) -> None:
     """Reject a run that was learned from code: code is run only when it is named; the hint says how."""
-    from decpomdp.core import InputError
-    from decpomdp.domains.load import is_code
-    from decpomdp.io.runs import RUN, read_record
-
     file = (path if path.is_dir() else path.parent) / RUN
     source = read_record(file).source if file.is_file() else ""
     if is_code(source):
@@ -190,38 +235,27 @@ def opened(
     command: str, source: str, discount: float | None = None, *, named: bool = True, bins: int | None = None
 ) -> Any:
     """The source of a run; it may be code only if the user has `named` it in this command."""
-    from decpomdp.api import source_of
-    from decpomdp.domains.code import load_named
-    from decpomdp.domains.load import is_code, load_model
-
     if named and is_code(source):
+        from decpomdp.domains.code import load_named
+
         built = load_named(source, discount)
         return load_model(built) if command == "plan" else built  # type: ignore[arg-type]
-    return load_model(source, discount) if command == "plan" else source_of(source, discount, bins)
+    return load_model(source, discount) if command == "plan" else api.source_of(source, discount, bins)
 
 
-def team_at(name: str, source: Any) -> "Team":
+def team_at(name: str, source: Any) -> Team:
     """The team to begin with: a file, or a policy of the problem."""
-    from decpomdp.core import Episodes
-    from decpomdp.io.team import read_team
-    from decpomdp.rollouts.collect import team_for
-
     return read_team(name) if isinstance(source, Episodes) else team_for(name, source)
 
 
-def _path(record: "RunRecord", name: str) -> str:
+def _path(record: RunRecord, name: str) -> str:
     """The full path of a file or dataset, because a run may be resumed from another folder; other names unchanged."""
-    from decpomdp.domains.registry import is_built_in
-
     path = Path(record.working_folder, name)
     return str(path) if path.exists() and not is_built_in(name) else name
 
 
 def _rows_before(folder: Path) -> int:
     """Rows of the trace that an earlier interrupt saved; 0 if there is no usable result."""
-    from decpomdp.core import InputError
-    from decpomdp.io.runs import read_run
-
     try:
         return max(map(len, read_run(folder).trace.values()), default=0)
     except (InputError, OSError):
@@ -229,21 +263,12 @@ def _rows_before(folder: Path) -> int:
 
 
 @contextmanager
-def _resume_hint(work: Work, folder: Path) -> Iterator[None]:
+def _resume_hint(run: FolderRun) -> Iterator[None]:
     """Print how to resume a run that was interrupted; code must be named again."""
-    from decpomdp.domains.load import is_code
-    from decpomdp.io.run_folder import can_resume
-
     try:
         yield
     finally:
-        if can_resume(folder):
-            code = [work.record.source] if is_code(work.record.source) else []
-            words.note(f"to resume: {shlex.join(['decpomdp', work.record.command, *code, '--resume', str(folder)])}")
-
-
-def _result(record: "RunRecord", fit: "Fit", folder: Path) -> dict[str, Any]:
-    import msgspec
-
-    known = {name: value for name, value in msgspec.to_builtins(record).items() if value is not None}
-    return {**known, "nodes": list(fit.team.nodes), "out": str(folder)}
+        if run_folder.can_resume(run.folder):
+            code = [run.record.source] if is_code(run.record.source) else []
+            resume = ["decpomdp", run.record.command, *code, "--resume", str(run.folder)]
+            words.note(f"to resume: {shlex.join(resume)}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from decpomdp.cli import engine, words
+from decpomdp.cli import options, words
 
 if TYPE_CHECKING:
     from decpomdp.core import DecPOMDP, Episodes, Simulator, Watch
@@ -18,7 +18,7 @@ BELIEFS = 500  # limit of its planning: a time limit would make the episodes dep
 
 
 def simulate(
-    problem: Annotated[str, typer.Argument(help=words.PROBLEM)],
+    problem: Annotated[str, typer.Argument(help=options.PROBLEM)],
     policy: Annotated[
         str,
         typer.Option(
@@ -31,12 +31,12 @@ def simulate(
     explore: Annotated[
         float, typer.Option(min=0, max=1, help="Probability that an agent acts uniformly at random instead.")
     ] = 0.0,
-    seed: words.Seed = 0,
-    discount: words.Discount = None,
+    seed: options.Seed = 0,
+    discount: options.Discount = None,
     out: Annotated[Path | None, typer.Option(help="Write the episodes to this Parquet file.")] = None,
-    as_json: words.Json = False,
-    engine_name: engine.Engine = None,
-    scheduler: engine.Scheduler = None,
+    as_json: options.Json = False,
+    engine: options.Engine = None,
+    scheduler: options.Scheduler = None,
 ) -> None:
     """Play a policy and record observations, actions with their probabilities, and rewards."""
     from decpomdp.domains.code import load_named
@@ -52,7 +52,7 @@ def simulate(
         "horizon": str(horizon),
     }
     returns = []
-    with engine.opened(engine_name, scheduler) as cluster, words.counting(episodes, "episodes") as progress:
+    with options.cluster_of(engine, scheduler) as cluster, words.counting(episodes, "episodes") as progress:
         pieces = _watched(_pieces(model, policy, explore, episodes, horizon, seed, cluster), progress)
         if out is None:
             returns = [piece.returns() for piece in pieces]

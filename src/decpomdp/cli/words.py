@@ -1,46 +1,20 @@
 """Output of the command: tables and lines of text, JSON, progress, one-line errors."""
 
-import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from decpomdp.core import Row, Watch
 
-PROBLEM = "A built-in problem (see `decpomdp list`), a .dpomdp file, or Python code that builds one (file.py:function)."
-
 WIDE = 400  # characters of a table that is written to a file or a pipe, so that no cell is folded
 QUIET = 2.0  # seconds before progress is shown
 HUGE = 1e15  # larger numbers are printed with an exponent
-
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
-OptionalSeed = Annotated[
-    int | None, typer.Option("--seed", min=0, help="Seed of all random numbers. Default: 0.", show_default=False)
-]
-Bins = Annotated[
-    int | None, typer.Option(min=2, help="The observations of a table are numbers: put them into so many bins.")
-]
-Discount = Annotated[float | None, typer.Option("--discount", help="Discount to use instead of the problem's own.")]
-
-
-def with_options(command: Callable[..., Any], more: Iterable[inspect.Parameter]) -> Callable[..., Any]:
-    """The command with these parameters in place of its `**` parameter."""
-
-    @wraps(command)
-    def changed(*args: Any, **options: Any) -> Any:
-        return command(*args, **options)
-
-    own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    ordered = sorted([*more, *own], key=lambda parameter: parameter.default is not parameter.empty)
-    changed.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
-    return changed
+NOTHING_LEARNED, INTERRUPTED, TERMINATED = 1, 130, 143  # exit codes; the last two: after Ctrl-C and SIGTERM
+ABANDONED = "decpomdp-after"  # name of threads that the end of the command does not wait for
 
 
 def tell(result: Mapping[str, Any], as_json: bool, lines: Iterable[str]) -> None:
@@ -101,8 +75,6 @@ def counting(total: int, what: str, quiet: bool = False) -> "Iterator[Watch | No
     if quiet:
         yield None
         return
-    import time
-
     from decpomdp.core.progress import Progress
 
     began = time.monotonic()
@@ -113,11 +85,6 @@ def counting(total: int, what: str, quiet: bool = False) -> "Iterator[Watch | No
                 progress({"episodes": f"{row['episodes']} of {total} {what}"})
 
         yield watch
-
-
-def on_terminal() -> bool:
-    """Whether standard error is a terminal."""
-    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def aside(text: str) -> None:
