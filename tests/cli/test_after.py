@@ -6,7 +6,7 @@ import time
 import pytest
 
 import decpomdp as dp
-from decpomdp.cli import after, runs
+from decpomdp.cli import after
 from decpomdp.learners.judging import UNPROVEN
 from decpomdp.report import page
 

@@ -13,8 +13,7 @@ from decpomdp.environments.sumo import network
 from decpomdp.environments.sumo.grid import SumoGrid
 from decpomdp.environments.sumo.network import BLOCK, LEFT, RIGHT, STRAIGHT, Demand, actuated
 from decpomdp.environments.sumo.process import ATTEMPTS, SimulationProcess
-from decpomdp.environments.sumo.reading import LONGER, QUEUES, READINGS, SIGNS, Reading, View
-from decpomdp.environments.sumo.simulation import KEEP, SWITCH, Simulation
+from decpomdp.environments.sumo.simulation import KEEP, QUEUES, READINGS, SIGNS, SWITCH, Simulation
 from decpomdp.io.runs import source_digest
 
 
@@ -73,31 +72,20 @@ def test_demand_is_fixed_by_its_seed_and_as_dense_as_asked():
 
 
 def test_readings():
-    assert QUEUES.symbols[QUEUES.symbol("A0", View(2, 2, 0, 9, 7, 0))] == "red-not-longer,idle"
-    assert QUEUES.symbols[QUEUES.symbol("A0", View(0, 1, 2, 9, 7, 0))] == "red+1,few"
-    assert QUEUES.symbols[QUEUES.symbol("A0", View(1, 6, 3, 9, 7, 1))] == "red+3,many"
-    assert QUEUES.symbols[QUEUES.symbol("A0", View(0, 99, 1, 0, 7, 1))] == "red+10,few"
-    assert [SIGNS.symbol("A0", View(2, red, 0, 0, 0, 0)) for red in (1, 2, 3)] == [0, 1, 2]
-    for name, reading in READINGS.items():
-        for view in (View(g, r, m, 0, 7, 0) for g in range(4) for r in range(14) for m in range(5)):
-            assert (reading.symbol("A0", view) in LONGER[name]) == (view.red_queue > view.green_queue)
-    views = np.array([[0, 5, 2, 1, 17, 0], [3, 0, 0, 1, 7, 1]], np.int16)
-    assert SIGNS.all(("A0", "A1"), views).tolist() == [2, 0]
-
-
-def test_a_reading_of_ones_own():
-    own = Reading("own", ("short", "long"), lambda view: int(view.green_seconds > 20))
-    grid = SumoGrid(4, reading=own)
-    assert grid.name == "sumo:4:own"
-    assert grid.facts["reading"] == "own"
-    assert grid.agents[0].observations == ("short", "long")
-    assert "longest-queue" not in grid.policies()
-    with pytest.raises(InputError, match="light A0: what reading bad returned: expected a whole number from 0 to 0"):
-        Reading("bad", ("only",), lambda view: 1).symbol("A0", View(0, 0, 0, 0, 0, 0))
-    with pytest.raises(InputError, match="expected a name of one word"):
-        Reading("two words", ("only",), lambda view: 0)
-    with pytest.raises(InputError, match="expected a name that is not built in"):
-        SumoGrid(4, reading=Reading("signs", ("only",), lambda view: 0))
+    views = np.array([[g, r, m, 9, 7, 0] for g in range(4) for r in range(14) for m in range(5)], np.int16)
+    for reading in READINGS.values():
+        seen = reading.read(views)
+        assert seen.dtype == np.int16
+        assert np.array_equal(np.isin(seen, reading.longer), views[:, 1] > views[:, 0])
+    shown = {
+        (2, 2, 0): "red-not-longer,idle",
+        (0, 1, 2): "red+1,few",
+        (1, 6, 3): "red+3,many",
+        (0, 99, 1): "red+10,few",
+    }
+    symbols = QUEUES.read(np.array([[*view, 9, 7, 0] for view in told], np.int16))
+    assert [QUEUES.symbols[symbol] for symbol in symbols] == list(told.values())
+    assert SIGNS.read(np.array([[2, red, 0, 0, 0, 0] for red in (1, 2, 3)], np.int16)).tolist() == [0, 1, 2]
 
 
 def test_longest_queue_switches_when_red_is_longer():
@@ -126,8 +114,7 @@ def test_names():
         ("sumo:", "expected sumo:4, sumo:10 or sumo:SIDE:READING:RATE, got 'sumo:'"),
         ("sumo:4:queues:400:1", "expected sumo:4, sumo:10 or sumo:SIDE:READING:RATE, got"),
         ("sumo:4:queues:x", "rate: expected vehicles an hour above 0 and up to 3600, got 'x'"),
-        ("sumo:4:mine", "got 'mine'; one of your own cannot be opened by its name"),
-        ("sumo:4:none", "reading: expected one of queues, signs"),
+        ("sumo:4:mine", "reading: expected one of queues, signs, got 'mine'"),
     ):
         with pytest.raises(InputError, match=words):
             simulator(text)
@@ -163,7 +150,7 @@ def test_mistakes_are_named():
     for wrong, words in (
         ({"rate": -1}, "rate: expected vehicles an hour above 0 and up to 3600, got -1"),
         ({"side": 5}, "sumo: expected a grid of 4 or 10 lights a side, got 5"),
-        ({"reading": 3}, "reading: expected one of queues, signs, or a Reading, got 3"),
+        ({"reading": 3}, "reading: expected one of queues, signs, got 3"),
         ({"workers": 1.5}, "workers: expected a whole number from 0 to 1000, got 1.5"),
     ):
         with pytest.raises(InputError, match=f"^{words}"):

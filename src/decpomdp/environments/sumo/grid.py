@@ -30,15 +30,25 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller, Episodes, InputError, Step, Team
 from decpomdp.core.agent import checked_actions
-from decpomdp.core.checks import whole
+from decpomdp.core.checks import one_of, whole
 from decpomdp.core.model import checked_discount
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, StreetMap, StreetScene
 from decpomdp.engines import threads as engine
 from decpomdp.environments.sumo import network
 from decpomdp.environments.sumo.network import YELLOW_SECONDS, checked_rate
 from decpomdp.environments.sumo.process import SimulationProcess
-from decpomdp.environments.sumo.reading import LONGER, QUEUES, Reading, reading_of
-from decpomdp.environments.sumo.simulation import DECISION, KEEP, SWITCH, WARM_UP, Measures, Shown, Simulation
+from decpomdp.environments.sumo.simulation import (
+    DECISION,
+    KEEP,
+    QUEUES,
+    READINGS,
+    SWITCH,
+    WARM_UP,
+    Measures,
+    Reading,
+    Shown,
+    Simulation,
+)
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players, empty_paths
 from decpomdp.kernels.sampling import key_of
@@ -70,21 +80,16 @@ class Played(NamedTuple):
 
 
 def play_episode(
-    player: Player,
-    reading: Reading,
-    lights: tuple[str, ...],
-    players: Players | None,
-    seed: int,
-    control: str,
-    out: Played,
+    player: Player, reading: Reading, players: Players | None, seed: int, control: str, out: Played
 ) -> Measures:
     """Play the episode of that seed into `out`; without players, SUMO's own `control` sets the lights."""
     shown, paths = player.reset(seed, control), out.paths
-    nodes, actions = np.zeros((2, 1, len(lights)), np.int16)
-    beliefs = np.zeros((1, len(lights), 1 if players is None else players.initial.shape[2]))
-    chance = np.ones((1, len(lights)), np.float32)
+    lights = len(shown.views)
+    nodes, actions = np.zeros((2, 1, lights), np.int16)
+    beliefs = np.zeros((1, lights, 1 if players is None else players.initial.shape[2]))
+    chance = np.ones((1, lights), np.float32)
     for t in range(len(out.waits)):
-        seen = reading.all(lights, shown.views)[None]
+        seen = reading.read(shown.views)[None]
         if players is not None:
             rollout.choose(players, key_of(seed), t, seen, nodes, actions, beliefs, chance)
         paths.observations[t], paths.actions[t], paths.nodes[t] = seen[0], actions[0], nodes[0]
@@ -131,7 +136,7 @@ class SumoGrid:
     discount
         Of the rewards.
     reading
-        What a light observes: the name of a built-in reading, or a `Reading`.
+        What a light observes: queues or signs (see `simulation.py`).
     rate
         Vehicles an hour at every gate, on average: above 0 and up to 3600.
     workers
@@ -146,12 +151,12 @@ class SumoGrid:
         self,
         side: int = 4,
         discount: float = DISCOUNT,
-        reading: str | Reading = QUEUES,
+        reading: str = QUEUES.name,
         rate: float = RATE,
         workers: int | None = None,
     ) -> None:
         self.side, self.discount = network.checked_side(side), checked_discount(discount)
-        self.reading, self.rate = reading_of(reading), checked_rate(rate)
+        self.reading, self.rate = READINGS[one_of("reading", reading, tuple(READINGS))], checked_rate(rate)
         self.workers = engine.default_threads() if workers is None else whole("workers", workers, 0, 1000)
         self.name = name_of(self.side, self.reading, self.rate)
         self.lights = network.lights(self.side)
@@ -246,9 +251,7 @@ class SumoGrid:
         def episode(k: int) -> Measures:
             player = free.get()
             try:
-                return play_episode(
-                    player, self.reading, self.lights, players, seeds[k], control, buffers.part(k, horizon)
-                )
+                return play_episode(player, self.reading, players, seeds[k], control, buffers.part(k, horizon))
             finally:
                 free.put(player)
 
@@ -259,13 +262,8 @@ class SumoGrid:
 
     def policies(self) -> dict[str, Team]:
         """The policies that need no learning, by name."""
-        known = {"random": Team.uniform(self)}
-        longer = LONGER.get(self.reading.name)
-        if longer is not None:
-            known["longest-queue"] = Team.of(
-                self, [longest_queue(len(self.reading.symbols), longer)] * len(self.lights)
-            )
-        return known
+        longest = Team.of(self, [longest_queue(self.reading)] * len(self.lights))
+        return {"random": Team.uniform(self), "longest-queue": longest}
 
     def street_map(self) -> StreetMap:
         """Positions of lights and streets, for drawings."""
@@ -286,7 +284,7 @@ class SumoGrid:
 
     def __reduce__(self) -> tuple[type["SumoGrid"], tuple[Any, ...]]:
         """A copy, for example on another machine, has its own processes."""
-        return type(self), (self.side, self.discount, self.reading, self.rate, self.workers)
+        return type(self), (self.side, self.discount, self.reading.name, self.rate, self.workers)
 
     def _taken(self) -> Player:
         try:
@@ -303,7 +301,7 @@ class SumoGrid:
         return _run(work, len(self._batch), max(1, self.workers), self._batch)
 
     def _seen(self) -> NDArray[np.int16]:
-        return np.stack([self.reading.all(self.lights, shown.views) for shown in self._shown])
+        return np.stack([self.reading.read(shown.views) for shown in self._shown])
 
 
 def named(text: str, discount: float | None = None) -> SumoGrid:
@@ -311,7 +309,7 @@ def named(text: str, discount: float | None = None) -> SumoGrid:
     base, *parts = text.split(":")
     if base != NAME or len(parts) > 3 or not all(parts):
         raise InputError(f"problem: expected {NAME}:4, {NAME}:10 or {NAME}:SIDE:READING:RATE, got {text!r}")
-    default: list[Any] = ["4", QUEUES, RATE]
+    default: list[Any] = ["4", QUEUES.name, RATE]
     side, reading, rate = parts + default[len(parts) :]
     return SumoGrid(_number(side, int), DISCOUNT if discount is None else discount, reading, _number(rate, float))
 
@@ -327,9 +325,9 @@ def name_of(side: int, reading: Reading, rate: float) -> str:
     return f"{NAME}:{side}" + ("" if reading is QUEUES else f":{reading.name}")
 
 
-def longest_queue(symbols: int, longer: Sequence[int]) -> Controller:
+def longest_queue(reading: Reading) -> Controller:
     """Switch when the queue before red is longer than the one before green."""
-    moves = [SWITCH if symbol in longer else KEEP for symbol in range(symbols)]
+    moves = [SWITCH if symbol in reading.longer else KEEP for symbol in range(len(reading.symbols))]
     followed = Controller.deterministic([KEEP, SWITCH], [moves, moves], len(ACTIONS))
     return Controller(followed.initial, followed.action, followed.transition, np.eye(2)[moves])
 

@@ -4,9 +4,18 @@ A decision lasts DECISION seconds. A light that switches shows yellow for YELLOW
 at least DECISION - YELLOW_SECONDS. Before the first decision the fixed-time program runs for WARM_UP seconds, the
 same for every policy: an empty grid has nothing to decide.
 
+A light knows what detectors on its own four approaches tell, never what another light sees or does. A reading turns it
+into a symbol. Its name is part of the problem's name, `sumo:4:signs`, so data and teams tell how they saw.
+
+  queues  (the default, 15 symbols) the queue before red less the queue before green, in five bins, and how many
+          vehicles still roll towards green, in three. A longer queue before red is not worth three seconds of yellow
+          while the green is in good use; the comparison alone does not show it.
+  signs   (3 symbols) the comparison alone: red-shorter, equal, red-longer.
+
 libsumo holds one simulation per process: a second one would silently take over the first, so it is rejected.
 """
 
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from importlib import import_module
 from io import StringIO
@@ -23,6 +32,11 @@ DECISION = BLOCK  # seconds
 WARM_UP = 300
 CONTROLS = ("agents", "fixed-time", *LATE)  # who sets the lights
 KEEP, SWITCH = 0, 1  # actions
+GREEN_QUEUE, RED_QUEUE, GREEN_MOVING = 0, 1, 2  # columns of `Shown.views`
+LEADS = (1, 3, 6, 10)  # red queue less green queue: where a new bin begins
+ROLLING = (1, 3)  # vehicles rolling towards green: the same
+LEAD_WORDS = ("red-not-longer", "red+1", "red+3", "red+6", "red+10")
+ROLLING_WORDS = ("idle", "few", "many")
 
 _open: list["Simulation"] = []  # the one of this process
 
@@ -42,10 +56,41 @@ class Measures(NamedTuple):
 class Shown(NamedTuple):
     """The state after a decision."""
 
-    views: NDArray[np.int16]  # [n, field] the fields of `reading.View`
+    # [n, field] vehicles standing before green and before red, rolling towards green and towards red; seconds since
+    # the green began (or since the first decision); what has green: 0 the column, 1 the row
+    views: NDArray[np.int16]
     queues: NDArray[np.int16]  # [n, approach] vehicles standing
     waits: NDArray[np.float64]  # [n] vehicles waiting for each light, mean over the seconds of the decision
     present: NDArray[np.int16]  # [n] vehicles on the way to each light, standing or not, and outside its gates
+
+
+class Reading(NamedTuple):
+    """From views to symbols."""
+
+    name: str
+    symbols: tuple[str, ...]  # their labels
+    longer: tuple[int, ...]  # symbols that say: the queue before red is longer
+    read: Callable[[NDArray[np.int16]], NDArray[np.int16]]  # from views[n, field] to symbols[n]
+
+
+def _lead(views: NDArray[np.int16]) -> NDArray[np.int16]:
+    return views[:, RED_QUEUE] - views[:, GREEN_QUEUE]
+
+
+def _queues(views: NDArray[np.int16]) -> NDArray[np.int16]:
+    lead = np.searchsorted(LEADS, _lead(views), side="right")
+    rolling = np.searchsorted(ROLLING, views[:, GREEN_MOVING], side="right")
+    return (lead * len(ROLLING_WORDS) + rolling).astype(np.int16)
+
+
+QUEUES = Reading(
+    "queues",
+    tuple(f"{lead},{rolling}" for lead in LEAD_WORDS for rolling in ROLLING_WORDS),
+    tuple(range(len(ROLLING_WORDS), len(LEAD_WORDS) * len(ROLLING_WORDS))),
+    _queues,
+)
+SIGNS = Reading("signs", ("red-shorter", "equal", "red-longer"), (2,), lambda views: 1 + np.sign(_lead(views)))
+READINGS = {reading.name: reading for reading in (QUEUES, SIGNS)}
 
 
 class Simulation:
