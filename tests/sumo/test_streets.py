@@ -77,7 +77,7 @@ def test_readings():
         seen = reading.read(views)
         assert seen.dtype == np.int16
         assert np.array_equal(np.isin(seen, reading.longer), views[:, 1] > views[:, 0])
-    shown = {
+    told = {
         (2, 2, 0): "red-not-longer,idle",
         (0, 1, 2): "red+1,few",
         (1, 6, 3): "red+3,many",

@@ -22,13 +22,10 @@ joint observations, [k], and against rows and matrices.
 """
 
 from abc import ABC, abstractmethod
-from array import array
 from collections.abc import Mapping, Sequence
-from functools import partial
 from math import prod
 from operator import getitem
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +35,7 @@ from decpomdp.core.checks import ACCEPTED, Floats, freeze
 from decpomdp.core.checks import probabilities as checked_probabilities
 from decpomdp.core.errors import FormatError, InputError
 from decpomdp.core.model import DecPOMDP, checked_discount
-from decpomdp.io.dpomdp.header import Header, read_header
+from decpomdp.io.dpomdp.header import TABLE_BYTES, Header, read_header
 from decpomdp.io.dpomdp.text import LabelIndex, Lines, Memo, Numbers, probabilities, read_data, rewards, shown, whole
 from decpomdp.io.files import FilePath, path_of
 
@@ -201,88 +198,55 @@ class Rewards(Statements):
 
         reward[u, s] = sum_{s1, y} transition[u, s, s1] observation[u, s1, y] R[u, s, s1, y].
 
-    R is never allocated as a whole. Statements for all s1 and y set reward[u, s] directly. R is expanded only for joint
-    actions with other statements, one at a time, and without the axis y if nothing depends on it.
-    Large files have millions of R statements, so they are collected in flat arrays: a place is stored as its index, or
-    as the code -1 - i for the i-th of `_places`, of which the first is ALL.
+    Statements for all s1 and y set reward[u, s] directly. A joint action with other statements gets a table
+    R[s, s1, y], without the axis y as long as nothing depends on it.
     """
 
     def __init__(self, form: str, axes: Sequence[Memo[Place]], lines: Lines, shape: tuple[int, int, int]) -> None:
-        self._places: list[Any] = [ALL]
-        super().__init__(form, [Memo(partial(self._code, axis)) for axis in axes], rewards(lines), shape[1:])
-        self._size = shape[:2]
-        self._codes = array("i")  # four per statement
-        self._values = array("d")
-        self._blocks: dict[int, Floats] = {}  # rows [y] and matrices [s1, y], by the number of the statement
+        super().__init__(form, axes, rewards(lines), shape[1:])
+        self._lines = lines
+        self._reward = np.zeros(shape[:2])  # [u, s]
+        self._depends = np.zeros(shape[:2], bool)  # [u, s] on s1 or y
+        self._tables: dict[int, Floats] = {}  # u -> [s, s1, y], or [s, s1, 1]
 
-    def _code(self, axis: Memo[Place], text: str) -> int:
-        place = axis[text]
-        if isinstance(place, int):
-            return place
-        if place is ALL:
-            return -1
-        self._places.append(place)
-        return -len(self._places)
-
-    def set(self, line: int, places: tuple[Any, ...], value: float | Floats) -> None:
-        if isinstance(value, float):
-            self._codes.extend(places)
-            self._values.append(value)
+    def set(self, line: int, places: tuple[Place, ...], value: float | Floats) -> None:
+        action, state, following, seen = (*places, ALL, ALL)[:4]
+        actions = [action] if isinstance(action, int) else np.arange(len(self._reward))[action].ravel().tolist()
+        by_symbol = seen is not ALL or isinstance(value, np.ndarray)
+        if following is ALL and not by_symbol:
+            self._reward[action, state] = value
         else:
-            self._blocks[len(self._values)] = value
-            self._codes.extend((*places, -1, -1)[: len(self.axes)])
-            self._values.append(0.0)
+            self._depends[action, state] = True
+            self._expand(actions, by_symbol)
+        for u in actions:
+            if u in self._tables:
+                self._tables[u][state, following, seen] = value
+
+    def _expand(self, actions: Sequence[int], by_symbol: bool) -> None:
+        """Give these joint actions a table, with an axis y if a statement depends on it."""
+        states, symbols = self.shape
+        for u in actions:
+            table = self._tables.get(u)
+            if table is None:
+                self._check_size(states * states)
+                table = self._tables[u] = np.repeat(self._reward[u][:, None, None], states, axis=1)
+            if by_symbol and table.shape[2] < symbols:
+                self._check_size(states * states * symbols)
+                self._tables[u] = np.repeat(table, symbols, axis=2)
+
+    def _check_size(self, more: int) -> None:
+        need = 8 * (sum(table.size for table in self._tables.values()) + more)
+        if need > TABLE_BYTES:
+            raise self._lines.error(f"expected rewards in tables of at most {TABLE_BYTES} bytes, got {need}")
 
     def expected(self, transition: Floats, observation: Floats) -> Floats:
         """[u, s]: the expectation of R after all statements."""
-        codes = np.array(self._codes, np.intp).reshape(-1, len(self.axes))  # [r, axis]
-        numbers = np.arange(len(codes))
-        plain = np.all(codes[:, 2:] == -1, axis=1) & ~np.isin(numbers, list(self._blocks))
-        reward, expand = np.zeros(self._size), np.zeros(self._size, bool)  # [u, s], the latter: depends on s1 or y
-        self._assign(reward, codes[plain, :2], numbers[plain])
-        for u, s in np.unique(codes[~plain, :2], axis=0).tolist():
-            expand[self._place(u), self._place(s)] = True
-        order = np.argsort(codes[:, 0], kind="stable")
-        known, first = np.unique(codes[order, 0], return_index=True)
-        by_action = dict(zip(known.tolist(), np.split(order, first[1:]), strict=False))  # code -> its statements
-        for u in np.flatnonzero(expand.any(axis=1)).tolist():
-            about = [own for code, own in by_action.items() if code == u or (code < 0 and self._covers(code, u))]
-            numbers = np.sort(np.concatenate(about))
-            expected = self._expectation(codes[numbers, 1:], numbers, transition[u], observation[u])
-            reward[u] = np.where(expand[u], expected, reward[u])
-        return reward
-
-    def _covers(self, code: int, u: int) -> bool:
-        """Whether a place other than a single index holds joint action u."""
-        place = self._places[-1 - code]
-        return place is ALL or u in place
-
-    def _expectation(self, codes: Indices, numbers: Indices, transition: Floats, observation: Floats) -> Floats:
-        """[s]: the sum over s1 and y for one joint action, with the statements about it; codes[r, axis]."""
-        seen = np.any(codes[:, 2] != -1) or not self._blocks.keys().isdisjoint(numbers.tolist())
-        if not seen:
-            codes[:, 2] = 0
-        expanded = np.zeros((*transition.shape, observation.shape[1] if seen else 1))  # [s, s1, y]
-        self._assign(expanded, codes, numbers)
-        with np.errstate(over="ignore", invalid="ignore"):  # the model rejects rewards that are not finite
-            after = np.einsum("ty,sty->st", observation, expanded) if seen else expanded[..., 0]
-            return np.einsum("st,st->s", transition, after)
-
-    def _assign(self, table: Floats, codes: Indices, numbers: Indices) -> None:
-        """Set the values of the statements `numbers` at `codes`, in order; statements about single entries at once."""
-        values = np.array(self._values)[numbers]
-        single = np.all(codes >= 0, axis=1) & ~np.isin(numbers, list(self._blocks))
-        done = 0
-        for at in [*np.flatnonzero(~single).tolist(), len(numbers)]:
-            if done < at:
-                table[tuple(codes[done:at].T)] = values[done:at]
-            if at < len(numbers):
-                place = tuple(map(self._place, codes[at].tolist()))
-                table[place] = self._blocks.get(int(numbers[at]), values[at])
-            done = at + 1
-
-    def _place(self, code: int) -> Place:
-        return code if code >= 0 else self._places[-1 - code]
+        for u, table in self._tables.items():
+            with np.errstate(over="ignore", invalid="ignore"):  # the model rejects rewards that are not finite
+                after = np.einsum("ty,sty->st", observation[u], table) if table.shape[2] > 1 else table[..., 0]
+                mean = np.einsum("st,st->s", transition[u], after)
+            self._reward[u] = np.where(self._depends[u], mean, self._reward[u])
+        return self._reward
 
 
 def read_dpomdp(path: FilePath, discount: float | None = None) -> DecPOMDP:
