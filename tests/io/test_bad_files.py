@@ -11,7 +11,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.core import InputError
-from decpomdp.io import parquet
+from decpomdp.io import files
 from decpomdp.io.runs import read_trace
 
 HEADER = b"episode,t,agent,observation,action,reward\n"
@@ -137,7 +137,7 @@ def test_tables_are_not_read_from_pipes(tmp_path, name):
 def test_announced_sizes_are_bounded_by_memory(tmp_path, monkeypatch):
     path = tmp_path / "e.parquet"
     dp.simulate("dectiger", episodes=500, horizon=4).save(path)
-    monkeypatch.setattr(parquet, "memory", lambda: 1 << 18)
+    monkeypatch.setattr(files, "memory", lambda: 1 << 18)
     expected = "needs 352000 bytes, more than half of the memory (131072 bytes)"
     assert expected in said(dp.Episodes.load, path)
     assert "more than half of the memory" in said(read_trace, path)
@@ -145,5 +145,5 @@ def test_announced_sizes_are_bounded_by_memory(tmp_path, monkeypatch):
 
 def test_unpacked_text_is_bounded(tmp_path, monkeypatch):
     (tmp_path / "log.csv.gz").write_bytes(gzip.compress(ROWS + b"0,2,ann,dark,go,1\n" * 100_000))
-    monkeypatch.setattr(parquet, "memory", lambda: 1 << 18)
+    monkeypatch.setattr(files, "memory", lambda: 1 << 18)
     assert "more than half of the memory" in said(read_table, tmp_path / "log.csv.gz")

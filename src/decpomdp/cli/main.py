@@ -77,8 +77,15 @@ def run(arguments: list[str] | None = None) -> None:
     """Run the command and exit; a user's mistake is one line on standard error and exit code 2."""
     if signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    if sys.stderr is None:  # as for a daemon: libraries need one, and a file opened later must not get its number
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        code = _prepared(arguments)
+        if sys.stdout is None:
+            words.fail("standard output is closed")
+        code = 1 if sys.stdout is None else code_of(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
         code = INTERRUPTED
     _exit(code)
@@ -95,18 +102,6 @@ def _exit(code: int) -> None:
     if code in (INTERRUPTED, TERMINATED) or any(thread.name == words.ABANDONED for thread in threading.enumerate()):
         os._exit(code)
     sys.exit(code)
-
-
-def _prepared(arguments: list[str] | None) -> int:
-    if sys.stderr is None:  # as for a daemon: libraries need one, and a file opened later must not get its number
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    if sys.stdout is None:
-        words.fail("standard output is closed")
-        return 1
-    return code_of(sys.argv[1:] if arguments is None else arguments)
 
 
 def code_of(arguments: list[str]) -> int:
@@ -158,12 +153,9 @@ def _handled(error: Exception) -> int | None:
     if isinstance(error, MemoryError):
         words.fail("not enough memory for this problem")
         return 1
-    if isinstance(error, OSError):  # of standard output or the working folder: errors of other files are InputErrors
-        return _lost(error)
-    return None
-
-
-def _lost(error: OSError) -> int:
+    if not isinstance(error, OSError):
+        return None
+    # of standard output or the working folder: errors of other files are InputErrors
     if error.filename is not None:
         words.fail(f"{error.filename}: {error.strerror or error}")
         return 2

@@ -32,12 +32,19 @@ def array(
     Whole numbers and truth values must not change in the conversion; floats must be finite unless not `finite`.
     """
     original, converted = _convert(name, value, axes, np.dtype(dtype))
-    _check_shape(name, converted, axes, shape)
+    fits = converted.ndim == len(shape) and all(
+        (want is None and got > 0) or want == got for want, got in zip(shape, converted.shape, strict=False)
+    )
+    if not fits:
+        sizes = ", ".join("any" if want is None else str(want) for want in shape)
+        raise InputError(f"{name}[{axes}]: expected shape ({sizes}), got {converted.shape}")
     if converted.dtype.kind in "biu" and not np.array_equal(original, converted):
         expected = "truth values" if converted.dtype.kind == "b" else f"whole numbers that fit {converted.dtype}"
         raise InputError(f"{name}: expected {expected}, got other values")
-    if finite and converted.dtype.kind == "f":
-        _check_finite(name, converted, axes)
+    if finite and converted.dtype.kind == "f" and not np.all(np.isfinite(converted)):
+        at = _first(~np.isfinite(converted))
+        where = f"[{_place(axes, at)}]" if at else ""
+        raise InputError(f"{name}{where} is {converted[at]}, expected a finite number")
     return freeze(converted)
 
 
@@ -177,23 +184,6 @@ def _convert(name: str, value: ArrayLike, axes: str, dtype: np.dtype) -> tuple[N
             return original, np.asarray(original, dtype=dtype, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: expected numbers in an array [{axes}], got {_kind(value)} ({error})") from None
-
-
-def _check_shape(name: str, value: NDArray, axes: str, shape: Sequence[int | None]) -> None:
-    fits = value.ndim == len(shape) and all(
-        (want is None and got > 0) or want == got for want, got in zip(shape, value.shape, strict=False)
-    )
-    if not fits:
-        sizes = ", ".join("any" if want is None else str(want) for want in shape)
-        raise InputError(f"{name}[{axes}]: expected shape ({sizes}), got {value.shape}")
-
-
-def _check_finite(name: str, value: NDArray, axes: str) -> None:
-    bad = ~np.isfinite(value)
-    if np.any(bad):
-        at = _first(bad)
-        where = f"[{_place(axes, at)}]" if at else ""
-        raise InputError(f"{name}{where} is {value[at]}, expected a finite number")
 
 
 def _first(mask: NDArray) -> tuple[int, ...]:

@@ -32,12 +32,9 @@ STATE, TRACE = "checkpoint.bin", "trace.jsonl"
 LIMIT = 2**31  # bytes
 EVERY, FIRST = 5.0, 1.0  # seconds from one checkpoint to the next, and to the first
 COST = 20  # shortest pause, in durations of the last checkpoint
-
+NUMBERS = re.compile(r"[<>|=][biuf][0-9]{1,2}")  # that an array may hold
 
 State = TypeVar("State")
-
-
-NUMBERS = re.compile(r"[<>|=][biuf][0-9]{1,2}")  # that an array may hold
 
 
 class Saved(msgspec.Struct):
@@ -127,7 +124,10 @@ class CheckpointFolder:
         path = self.folder / TRACE
         lines = read_bytes(path, LIMIT).splitlines(keepends=True)[:count] if count else []
         try:
-            rows: list[Row] = [{key: _cell(cell) for key, cell in json.loads(line).items()} for line in lines]
+            cells = [json.loads(line).items() for line in lines]
+            rows: list[Row] = [
+                {key: tuple(cell) if isinstance(cell, list) else cell for key, cell in row} for row in cells
+            ]
         except ValueError as error:
             raise FormatError(str(path), None, f"not a trace: {error}") from None
         if len(rows) < count:
@@ -135,10 +135,6 @@ class CheckpointFolder:
         write_bytes(path, b"".join(lines))
         self._written = count
         return rows
-
-
-def _cell(cell: Any) -> Any:
-    return tuple(cell) if isinstance(cell, list) else cell
 
 
 def _opened(data: bytes, source: str) -> Saved:
@@ -194,12 +190,7 @@ def _decode(kind: Any, value: Any) -> Any:
         raise TypeError(f"a state cannot hold a {kind}")
     name, shape, data, *more = value
     order = more[0] if more else list(range(len(shape)))
-    if not isinstance(shape, list) or not isinstance(order, list):
-        raise TypeError(f"expected shape and order of an array as lists, got {shape!r} and {order!r}")
-    if not isinstance(name, str) or not NUMBERS.fullmatch(name):  # other names of dtypes would be parsed by numpy
+    if not NUMBERS.fullmatch(name):  # other names of dtypes would be parsed by numpy
         raise TypeError(f"expected an array of numbers, got {name!r}")
-    dtype = np.dtype(name)
-    if sorted(order) != list(range(len(shape))):
-        raise TypeError(f"expected an order of {len(shape)} axes, got {order}")
-    memory = np.frombuffer(data, dtype).reshape([shape[axis] for axis in order])
+    memory = np.frombuffer(data, np.dtype(name)).reshape([shape[axis] for axis in order])
     return memory.transpose([order.index(axis) for axis in range(len(shape))]).copy(order="K")

@@ -32,8 +32,16 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputErr
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.episodes import checked_facts
 from decpomdp.core.model import checked_discount
-from decpomdp.io.files import FilePath, from_json, message_of, one_line_errors, path_of, replacing
-from decpomdp.io.parquet import open_parquet, read_columns
+from decpomdp.io.files import (
+    FilePath,
+    from_json,
+    message_of,
+    one_line_errors,
+    open_parquet,
+    path_of,
+    read_columns,
+    replacing,
+)
 
 EPISODES_FORMAT = "decpomdp-episodes/1"
 KEY = "decpomdp"  # of the metadata

@@ -1,8 +1,11 @@
-"""Reading and writing files: atomic writes, bounded reads, strict JSON.
+"""Reading and writing files: atomic writes, bounded reads, strict JSON, Parquet with limits.
 
 A file is written under a temporary name in its own folder, flushed to the disk, and then renamed. A reader sees the old
 file or the new one, never a part. Errors of the operating system become one line: InputError if a file cannot be
 written, FormatError if it cannot be read.
+
+The sizes in the footer of a Parquet file are compared with the machine's memory before columns are read. pyarrow checks
+the rest: the footer against its Thrift limits, the pages against their checksums.
 """
 
 import math
@@ -10,7 +13,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +27,11 @@ Document = TypeVar("Document")
 FilePath = str | os.PathLike[str]
 PIECE = 1 << 20  # bytes read at a time
 CSV = (".csv", ".csv.gz", ".csv.zst")
+MAGIC = b"PAR1"  # first bytes of every Parquet file
+FOOTER_STRINGS = 1 << 27  # bytes of all names and metadata in a footer
+FOOTER_ITEMS = 1 << 17  # entries of a list in a footer: columns, row groups
+CELL = 16  # bytes of a value and of the array made from it, on average
+UNKNOWN_MEMORY = 1 << 34  # bytes assumed if the system does not report its memory
 
 
 def path_of(path: FilePath) -> str:
@@ -106,6 +114,53 @@ def check_regular(source: str) -> None:
     """Raise FormatError for a pipe or a device: tables are read from regular files only."""
     if os.path.exists(source) and not (os.path.isfile(source) or os.path.isdir(source)):
         raise FormatError(source, None, "cannot be read: a pipe or a device, not a file; write it to a file first")
+
+
+@contextmanager
+def open_parquet(source: str) -> Iterator[Any]:
+    """The pyarrow.parquet.ParquetFile at `source`; its errors, and those while it is read, become FormatErrors."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    check_regular(source)
+    try:
+        with open(source, "rb") as file:
+            if file.peek(len(MAGIC))[: len(MAGIC)] != MAGIC:
+                hint = "the name of a CSV file ends in .csv, .csv.gz or .csv.zst"
+                raise FormatError(source, None, f"expected a Parquet file, got another kind of file ({hint})")
+            yield pq.ParquetFile(
+                file,
+                page_checksum_verification=True,
+                thrift_string_size_limit=FOOTER_STRINGS,
+                thrift_container_size_limit=FOOTER_ITEMS,
+            )
+    except FormatError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+        raise FormatError(source, None, f"cannot be read as Parquet: {message_of(error)}") from None
+
+
+def read_columns(file: Any, columns: Sequence[str], source: str) -> Any:
+    """An Arrow table of these columns; FormatError if they would take more than half of the memory."""
+    widths = [getattr(file.schema_arrow.field(name).type, "list_size", 1) for name in columns]
+    check_memory(source, file.metadata.num_rows * sum(widths) * CELL)
+    table = file.read(columns=list(columns))
+    table.validate(full=True)
+    return table
+
+
+def check_memory(source: str, needed: int) -> None:
+    """Raise FormatError if a table needs more than half of the memory."""
+    if needed > memory() // 2:
+        raise FormatError(source, None, f"needs {needed} bytes, more than half of the memory ({memory() // 2} bytes)")
+
+
+def memory() -> int:
+    """Bytes of memory of this machine."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return UNKNOWN_MEMORY
 
 
 class _Tagged(msgspec.Struct):

@@ -12,9 +12,8 @@ from typing import Any
 
 from decpomdp.core import Agent, Episodes, FormatError, InputError
 from decpomdp.io.episodes import KEY, read_episodes
-from decpomdp.io.files import FilePath, is_csv, path_of
+from decpomdp.io.files import FilePath, is_csv, open_parquet, path_of
 from decpomdp.io.minari import read_minari
-from decpomdp.io.parquet import open_parquet
 from decpomdp.io.tables.columns import Checks
 from decpomdp.io.tables.read import read_table
 

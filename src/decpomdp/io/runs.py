@@ -23,8 +23,17 @@ import msgspec
 from decpomdp.core import Agent, DecPOMDP, Episodes, Fit, FormatError, InputError, Row, Simulator, Team
 from decpomdp.io.dpomdp.text import is_name
 from decpomdp.io.episodes import episodes_digest
-from decpomdp.io.files import FilePath, finite, message_of, path_of, read_bytes, replacing, write_bytes
-from decpomdp.io.parquet import open_parquet, read_columns
+from decpomdp.io.files import (
+    FilePath,
+    finite,
+    message_of,
+    open_parquet,
+    path_of,
+    read_bytes,
+    read_columns,
+    replacing,
+    write_bytes,
+)
 from decpomdp.io.team import read_team, team_to_json, write_team
 
 RUN_FORMAT, OLD_FORMAT = "decpomdp-run/2", "decpomdp-run/1"

@@ -39,15 +39,20 @@ def default_name(n: int) -> str:
 def read_header(lines: Lines) -> Header:
     """Read the lines up to the observations of the last agent."""
     names = _agents(lines)
-    discount = _discount(lines)
-    cost = _cost(lines)
+    text = _entry(lines, "discount")
+    discount = number(text)
+    if discount is None or not 0.0 <= discount <= 1.0:
+        raise lines.error(f"expected a discount from 0 to 1, got {shown(text)}")
+    values = _entry(lines, "values").strip()
+    if values not in ("reward", "cost"):
+        raise lines.error(f"expected 'reward' or 'cost', got {shown(values)}")
     states = read_labels(lines, _entry(lines, "states"), "states", partial(_check_size, lines))
     start = _start(lines, states)
     actions = _per_agent(lines, "actions", names, partial(_check_size, lines, len(states)))
     u = prod(map(len, actions))
     observations = _per_agent(lines, "observations", names, partial(_check_size, lines, len(states), u))
     agents = tuple(Agent(*parts) for parts in zip(names, actions, observations, strict=True))
-    return Header(agents, discount, cost, states, start)
+    return Header(agents, discount, values == "cost", states, start)
 
 
 def _check_size(lines: Lines, s: int, u: int = 1, y: int = 1) -> None:
@@ -94,21 +99,6 @@ def _agents(lines: Lines) -> tuple[str, ...]:
     text = _entry(lines, "agents")
     labels = read_labels(lines, text, "agents", check_count)
     return labels if number(text) is None else tuple(default_name(n) for n in range(len(labels)))
-
-
-def _discount(lines: Lines) -> float:
-    text = _entry(lines, "discount")
-    value = number(text)
-    if value is None or not 0.0 <= value <= 1.0:
-        raise lines.error(f"expected a discount from 0 to 1, got {shown(text)}")
-    return value
-
-
-def _cost(lines: Lines) -> bool:
-    text = _entry(lines, "values")
-    if text.strip() not in ("reward", "cost"):
-        raise lines.error(f"expected 'reward' or 'cost', got {shown(text)}")
-    return text.strip() == "cost"
 
 
 def _start(lines: Lines, states: tuple[str, ...]) -> Floats:

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import FormatError, InputError
-from decpomdp.io.files import check_regular, is_csv, message_of
-from decpomdp.io.parquet import check_memory, open_parquet, read_columns
+from decpomdp.core import FormatError, InputError, checks
+from decpomdp.io.files import check_memory, check_regular, is_csv, message_of, open_parquet, read_columns
 
 NEEDED = ("episode", "t", "agent", "observation", "action", "reward")
 OPTIONAL = ("action_prob", "terminated", "truncated")
@@ -190,16 +189,19 @@ def load_table(source: str, renamed: Mapping[str, str], in_parts: bool) -> Colum
     `in_parts`: observations may be columns `observation_x`, `observation_y`, ... instead of one column.
     """
     known = (*NEEDED, *OPTIONAL)
+    if not isinstance(renamed, Mapping) or not all(isinstance(word, str) for pair in renamed.items() for word in pair):
+        expected = "a mapping from standard names to names in the file"
+        raise InputError(f"columns: expected {expected}, got {checks.kind_of(renamed)}")
     for name in renamed:
         if name not in known:
             raise InputError(f"columns: expected names among {', '.join(known)}, got {name!r}")
     called = {name: renamed.get(name, name) for name in known}
     if len(set(called.values())) < len(called):
         raise InputError(f"columns: expected a different column for each name, got {dict(renamed)}")
-    columns = (_read_csv if is_csv(source) else _read_parquet)(source, called, in_parts)
-    if not len(columns.table):
+    table, names, header = (_read_csv if is_csv(source) else _read_parquet)(source, called, in_parts)
+    if not len(table):
         raise FormatError(source, None, "expected at least one row, got none")
-    return columns
+    return Columns(source, table, names, tuple(column for column in header if column not in names.values()))
 
 
 def _present(source: str, called: dict[str, str], header: list[str], in_parts: bool) -> dict[str, str]:
@@ -220,19 +222,15 @@ def _present(source: str, called: dict[str, str], header: list[str], in_parts: b
     return {name: column for name, column in called.items() if column in header}
 
 
-def _unused(names: dict[str, str], header: list[str]) -> tuple[str, ...]:
-    return tuple(column for column in header if column not in names.values())
-
-
-def _read_parquet(source: str, called: dict[str, str], in_parts: bool) -> Columns:
+def _read_parquet(source: str, called: dict[str, str], in_parts: bool) -> tuple[Any, dict[str, str], list[str]]:
     with open_parquet(source) as file:
         header = file.schema_arrow.names
         names = _present(source, called, header, in_parts)
-        return Columns(source, read_columns(file, tuple(names.values()), source), names, _unused(names, header))
+        return read_columns(file, tuple(names.values()), source), names, header
 
 
-def _read_csv(source: str, called: dict[str, str], in_parts: bool) -> Columns:
-    """All columns as texts; an empty cell is null."""
+def _read_csv(source: str, called: dict[str, str], in_parts: bool) -> tuple[Any, dict[str, str], list[str]]:
+    """The known columns as texts (an empty cell is null), their names, and all names in the file."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -259,7 +257,7 @@ def _read_csv(source: str, called: dict[str, str], in_parts: bool) -> Columns:
                 ),
             )
             places = [header.index(column) for column in names.values()]
-            return Columns(source, _joined(source, reader, header, places), names, _unused(names, header))
+            return _joined(source, reader, header, places), names, header
     except InputError:
         raise
     except UnicodeDecodeError as error:

@@ -124,7 +124,7 @@ def read_table(
     if bins is not None and known:
         raise InputError(f"bins: expected none with known agents, got {bins}")
     edges = _known_edges(known)
-    table = check.run(load_table, source, _renamed(columns), bins is not None or bool(edges))
+    table = check.run(load_table, source, {} if columns is None else columns, bins is not None or bool(edges))
     episode = check.run(Columns.labels, table, "episode")
     times = check.run(Columns.times, table, "t")
     members = check.run(members_of, table, check.run(Columns.labels, table, "agent"), known)
@@ -158,16 +158,6 @@ def read_table(
         )
     except InputError as error:
         raise FormatError(source, None, str(error)) from None
-
-
-def _renamed(columns: Mapping[str, str] | None) -> Mapping[str, str]:
-    if columns is None:
-        return {}
-    if not isinstance(columns, Mapping) or not all(isinstance(word, str) for pair in columns.items() for word in pair):
-        raise InputError(
-            f"columns: expected a mapping from standard names to names in the file, got {checks.kind_of(columns)}"
-        )
-    return columns
 
 
 class _Rows(NamedTuple):
