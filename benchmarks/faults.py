@@ -37,7 +37,7 @@ CONTROLLERS = "core/test_controller.py core/test_values.py"
 SWEEP = "learners/test_sweep.py filtering"
 OFF_POLICY = "evaluation/test_offpolicy.py evaluation/test_offpolicy_intervals.py learners/test_off_policy_data.py"
 EXACT = "evaluation/test_exact.py"
-BOUNDS = "evaluation/test_bounds.py evaluation/test_fixed_point.py"
+BOUNDS = "evaluation/test_reachable.py evaluation/test_fixed_point.py"
 PLAYERS = "interaction/test_players.py"
 RULES = "planners/test_fb_hsvi_parts.py"
 FB_HSVI = "planners/test_fb_hsvi.py planners/test_fb_hsvi_parts.py"
@@ -53,8 +53,8 @@ FAULTS = [
     Fault("core/run.py", "(self.spent)[0] >= 1", "(self.spent)[0] > 1", "off by one", "core/test_run.py"),
     Fault("core/run.py", "signal.signal(number, usual[number])", "pass", "missing call", "core/test_run.py"),
     Fault("core/run.py", "if process.poll() == 0:", "if True:", "dropped check", "learners/test_start.py"),
-    Fault("core/model.py", "math.ceil", "math.floor", "off by one", "core/test_horizon.py"),
-    Fault("core/agent.py", "sizes[n + 1 :]", "sizes[n:]", "off by one", "core/test_joint.py"),
+    Fault("core/model.py", "math.ceil", "math.floor", "off by one", "core/test_model.py"),
+    Fault("core/agent.py", "sizes[n + 1 :]", "sizes[n:]", "off by one", "core/test_agent.py"),
     Fault(
         "core/minimal.py", "= _numbered(action)", "= _numbered(action[:, :1])", "dropped term", "core/test_minimal.py"
     ),
@@ -106,8 +106,8 @@ FAULTS = [
     Fault("io/checkpoints.py", "-abs(value.strides", "abs(value.strides", "sign", CHECKPOINTS),
     Fault(
         "io/dpomdp/read.py",
-        "self._blocks.get(int(numbers[at]), values[at])",
-        "values[at]",
+        "np.where(self._depends[u], mean, self._reward[u])",
+        "mean",
         "dropped case",
         "io/test_dpomdp_forms.py io/test_dpomdp_overwriting.py",
     ),
@@ -321,7 +321,7 @@ FAULTS = [
     ),
     Fault("cli/main.py", "    sys.exit(code)", "    sys.exit(0)", "exit code", "cli/test_commands.py"),
     Fault("cli/after.py", "inputs.seed ^ 1", "inputs.seed", "reused seed", "cli/test_after.py"),
-    Fault("cli/runs.py", "if unfinished(folder) is None:", "if False:", "missing check", "cli/test_resume.py"),
+    Fault("cli/runs.py", "_unfinished(run.folder)  #", "pass  #", "missing check", "cli/test_resume.py"),
     Fault(
         "api.py",
         "self.inputs.seed,\n            self.budget,",

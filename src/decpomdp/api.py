@@ -341,7 +341,7 @@ def source_of(
 ) -> Source:
     """The source to learn from: a problem or episodes, loaded if given by name or path."""
     if isinstance(source, str | os.PathLike) and holds_episodes(source):
-        return episodes_at(source, discount, bins)
+        return Episodes.load(source, discount, bins=bins)
     if bins is not None:
         raise InputError(f"bins: expected a long table, got {source!r}"[:300])
     if isinstance(source, Episodes):
@@ -363,19 +363,12 @@ def holds_episodes(path: str | os.PathLike[str]) -> bool:
     return is_logged(path) or (os.path.isdir(path) and not is_built_in(os.fspath(path)))
 
 
-def episodes_at(path: str | os.PathLike[str], discount: float | None = None, bins: int | None = None) -> Episodes:
-    """Recorded episodes of any kind."""
-    if not os.path.exists(path):
-        raise InputError(f"{os.fspath(path)}: no such file")
-    return Episodes.load(path, discount, bins=bins)
-
-
 def episodes_for(team: Team, path: str | os.PathLike[str], discount: float | None = None) -> Episodes:
     """Recorded episodes to judge a team with; a long table is read with its alphabets, bins and discount."""
     from decpomdp.io.logged import kind_of
 
     if not os.path.isfile(path) or kind_of(path) != "long":
-        return episodes_at(path, discount)
+        return Episodes.load(path, discount)
     return Episodes.load(path, team.discount if discount is None else discount, team.agents)
 
 

@@ -1,5 +1,6 @@
 """The command as people and programs use it: results, JSON, mistakes in one line."""
 
+import dataclasses
 import json
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from worlds.logs import small_log
 
 import decpomdp as dp
 from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE
@@ -202,3 +204,106 @@ def test_help_shows_flags_without_a_type_and_the_ranges_of_settings(run, monkeyp
     assert "bool" not in rows["--quiet"] + rows["--estimate-behaviour"] + rows["--value"]
     assert "INT 1..1000" in rows["--max-nodes"]
     assert "FLOAT 0..1" in rows["--exploration"]
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+
+
+def test_a_table_is_learned_from_without_options(run, tmp_path):
+    log = small_log(episodes=40)
+    known = np.full(log.behaviour.shape, 0.5)
+    dataclasses.replace(log, behaviour=known).save(tmp_path / "log.csv")
+    code, _, err = run("learn", "log.csv", "--out", "no")
+    assert code == 2
+    assert "discount" in err
+    code, out, err = run("learn", "log.csv", "--discount", 0.9, "--iterations", 25, "--out", "run", "--no-report")
+    assert code == 0, err
+    lines = out.splitlines()
+    assert lines[0].startswith("value ")
+    assert lines[1].startswith("Chosen: ")
+    assert "the behaviour" in lines[2]
+    assert (tmp_path / "run" / "team.json").exists()
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["method"] == "logs"
+    assert record["facts"]["why"] == lines[1]
+
+
+def test_numbers_in_a_table_are_binned(run, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{k},{t},robot,{rng.normal():.3f},{rng.choice(['go', 'stop'])},{t % 2}" for k in range(10) for t in range(4)
+    ]
+    (tmp_path / "log.csv").write_text("\n".join(["episode,t,agent,observation,action,reward", *rows]))
+    code, _, err = run("learn", "log.csv", "--discount", 0.9, "--bins", 3, "--out", "run", "--no-report")
+    assert code == 0, err
+    assert "numbers in bins, symbols per agent: robot 3" in err
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["bins"] == 3
+    code, _, err = run("learn", "dectiger", "--bins", 3, "--out", "no")
+    assert code == 2
+    assert "bins: expected a long table, got 'dectiger'" in err
+
+
+def test_an_option_of_another_method_names_it(run, tmp_path):
+    small_log(episodes=40).save(tmp_path / "log.csv")
+    code, _, err = run("learn", "log.csv", "--discount", 0.9, "--alpha", 0.5, "--out", "run")
+    assert code == 2
+    assert "--alpha: not a setting of logs; choose method sbpr to use it" in err
+
+
+@pytest.fixture
+def logged_files(tmp_path):
+    """A team for the recycling problem, and what a more random one left."""
+    model = dp.load("recycling")
+    listen = dp.Controller.deterministic([0, 1], [[0, 1], [0, 1]], 3)
+    team = dp.Team.of(model, [listen, listen]).exploring(0.6)
+    team.save(tmp_path / "team.json")
+    dp.simulate(model, team.exploring(0.5), 300, 3, seed=1).save(tmp_path / "e.parquet")
+    return dp.exact_value(model, team, 3).value
+
+
+def test_value_from_logged_episodes(run, logged_files):
+    code, out, err = run("evaluate", "team.json", "--episodes", "e.parquet", "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    assert told["method"] == "off-policy"
+    assert told["guaranteed"][0] < logged_files < told["guaranteed"][1]
+    assert told["value"] == told["self_normalised"]["value"]
+    assert told["self_normalised"]["low"] < told["value"] < told["self_normalised"]["high"]
+    assert (told["horizon"], len(told["sample_sizes"]), told["range_from_data"]) == (3, 3, True)
+    expected = dp.offpolicy_value(dp.Episodes.load("e.parquet"), dp.Team.load("team.json"))
+    assert told["per_decision"]["value"] == expected.per_decision.value
+
+
+def test_words_for_people(run, logged_files):
+    options = ("--reward-range", -10, 10, "--confidence", 0.8, "--horizon", 2, "--discount", 0.5)
+    code, out, _ = run("evaluate", "team.json", "--episodes", "e.parquet", *options)
+    assert code == 0
+    assert "value over 2 steps from 300 episodes of e.parquet" in out
+    assert "(discount 0.5)" in out
+    assert "bootstrap 80 %" in out
+    assert "if all rewards are within -10 and 10\n" in out
+    assert "effective sample size" in out
+    assert "\n  guaranteed  " in out
+
+
+def test_a_range_from_the_file_guarantees_nothing_by_itself(run, logged_files):
+    code, out, _ = run("evaluate", "team.json", "--episodes", "e.parquet")
+    assert code == 0
+    assert "\n  guaranteed  " not in out
+    rewards = dp.Episodes.load("e.parquet").rewards
+    assert (
+        f"guaranteed only if no reward can be outside {rewards.min():g} to {rewards.max():g}, the range in the file"
+        in out
+    )
+
+
+def test_no_support_at_all_is_said_first_and_prints_no_number(run, tmp_path):
+    model = dp.load("dectiger")
+    listen, left = (dp.Team.of(model, [dp.Controller.deterministic([a], [[0, 0]], 3)] * 2) for a in (0, 1))
+    left.save(tmp_path / "left.json")
+    dp.simulate(model, listen, 50, 2, seed=1).save(tmp_path / "listen.parquet")
+    code, out, err = run("evaluate", "left.json", "--episodes", "listen.parquet", "--reward-range", -101, 20)
+    assert code == 0
+    assert out.count(" -   bootstrap 95 %: -") == 3
+    assert "0.0000 " not in out
+    assert err.startswith("warning: no episode of the data is possible under the team")

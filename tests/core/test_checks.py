@@ -1,11 +1,13 @@
 """The border of core: what passes comes out contiguous, read-only and nobody else's; what does not is named."""
 
+import copy
+import multiprocessing
 from numbers import Integral
 
 import numpy as np
 import pytest
 
-from decpomdp.core import InputError, checks
+from decpomdp.core import FormatError, InputError, checks
 
 
 def message(call, *arguments, **options):
@@ -127,3 +129,23 @@ def test_kinds_words_and_functions():
     with pytest.raises(InputError, match="x: expected a function, got 3"):
         checks.callback("x", 3)
     assert checks.threads(None) is None
+
+
+@pytest.mark.parametrize(("line", "expected"), [(7, "a.txt:7: expected x"), (None, "a.txt: expected x")])
+def test_a_format_error_names_file_and_line(line, expected):
+    error = FormatError("a.txt", line, "expected x")
+    assert str(error) == expected
+    assert isinstance(error, InputError)
+    assert isinstance(error, ValueError)
+
+
+@pytest.mark.parametrize("error", [FormatError("a.txt", 7, "expected x"), InputError("expected x")])
+def test_errors_travel(error):
+    here, there = multiprocessing.Pipe()
+    with here, there:
+        there.send(error)
+        arrived = here.recv()
+    for same in (arrived, copy.copy(error)):
+        assert type(same) is type(error)
+        assert str(same) == str(error)
+        assert vars(same) == vars(error)

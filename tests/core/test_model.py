@@ -1,4 +1,4 @@
-"""A bad model cannot exist, and a good one cannot become bad."""
+"""Models: a bad one cannot exist, a good one cannot become bad; the number of steps that matter under a discount."""
 
 from dataclasses import replace
 
@@ -6,6 +6,7 @@ import numpy as np
 from oracles import making
 
 from decpomdp.core import Agent
+from decpomdp.core.model import horizon_of
 
 SIZES = [((2,), (3,)), ((2, 3), (3, 2)), ((2, 1, 2), (1, 2, 2)), ((2, 1, 2, 1, 2), (1, 2, 1, 2, 2))]
 
@@ -49,3 +50,18 @@ def test_another_discount():
     problem = model().with_discount(0.5)
     assert problem.discount == 0.5
     assert replace(problem, discount=model().discount) == model()
+
+
+def test_the_first_power_that_is_small_enough():
+    for tail in [1e-4, 0.01, 0.05]:
+        for discount in [0.001, 0.1, 0.3, 0.5, 0.9, 0.95, 0.99, 0.9999]:
+            steps = horizon_of(discount, tail, 10**9)
+            assert steps >= 1
+            assert discount**steps <= tail * (1 + 1e-12)
+            assert steps == 1 or discount ** (steps - 1) > tail * (1 - 1e-12)
+            assert horizon_of(discount, tail, 3) == min(steps, 3)
+
+
+def test_the_ends():
+    assert horizon_of(0.0, 0.01, 100) == 1
+    assert horizon_of(1.0, 0.01, 100) == 100

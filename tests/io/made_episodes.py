@@ -1,7 +1,9 @@
-"""Random episodes and the Parquet files that hold them, also with a column changed by hand.
+"""Random episodes, the Parquet files that hold them, also with a column changed by hand; labels that are hard to keep.
 
 Imported as `.made_episodes`: the name of this folder is that of a module of the standard library, too.
 """
+
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -55,3 +57,20 @@ def refusal(path):
     assert caught.value.path == str(path)
     assert "\n" not in str(caught.value)
     return str(caught.value).removeprefix(f"{path}: ")
+
+
+ODD = (
+    Agent("left", ["stay", "go, or not", "never"], ["p", "q", "r"]),
+    Agent("right", ["x", "y"], ["1st", 'é "2"']),
+)
+
+
+def odd_episodes(count=20, seed=0):
+    """Random episodes with labels that are hard to keep in a table; the first agent never does the last action."""
+    held = episodes(ODD, count, seed)
+    actions = np.minimum(held.actions, 1)
+    return replace(held, actions=actions, discount=0.9, name="", facts={"imported from": "x"})
+
+
+def same(one, other):
+    return replace(one, facts={}, name="") == replace(other, facts={}, name="")

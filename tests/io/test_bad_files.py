@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import os
 import struct
 
 import pyarrow as pa
@@ -126,12 +125,6 @@ def test_no_file_of_ours(tmp_path, name, there):
     elif there == "a loop":
         path.symlink_to(path)
     said(READERS[name], path)
-
-
-@pytest.mark.parametrize("name", [name for name in READERS if name.endswith(("csv", "parquet"))])
-def test_tables_are_not_read_from_pipes(tmp_path, name):
-    os.mkfifo(tmp_path / name)
-    assert "a pipe or a device, not a file" in said(READERS[name], tmp_path / name)
 
 
 def test_announced_sizes_are_bounded_by_memory(tmp_path, monkeypatch):

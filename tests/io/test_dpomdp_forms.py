@@ -1,12 +1,15 @@
-"""Every way of saying something in a `.dpomdp` file has an example here, with the numbers it must give."""
+"""Every form of a `.dpomdp` file has an example here, with the numbers it must give; the published model files."""
 
 import gzip
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from decpomdp.core import Agent
+from decpomdp.core import Agent, FormatError
 from decpomdp.io.dpomdp.read import parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp.writer import format_dpomdp
 
 RAIN_OR_SUN = "agents: 2\ndiscount: 0.9\nvalues: reward\nstates: rain sun fog\nstart:\nuniform\n"
 ALPHABETS = "actions:\nstay go\n3\nobservations:\ndry wet\n1\n"  # 6 joint actions, 2 joint observations
@@ -157,3 +160,40 @@ def test_a_full_memo_is_emptied(monkeypatch):
     rewards = [[u + s / 8 for s in range(3)] for u in range(6)]
     text = "".join(f"R: {u} : {s} : * : * : {rewards[u][s]}\n" for u in range(6) for s in range(3))
     assert model(text).reward.tolist() == rewards
+
+
+FOLDER = Path(os.environ.get("DECPOMDP_REFERENCE_PROBLEMS", "no-reference-problems"))
+PUBLISHED = {  # states, actions and observations per agent
+    "dectiger.dpomdp": (2, 3, 2),
+    "broadcastChannel.dpomdp": (4, 2, 2),
+    "recycling.dpomdp": (4, 3, 2),
+    "GridSmall.dpomdp": (16, 5, 2),
+    "boxPushingUAI07.dpomdp.gz": (100, 4, 5),
+    "Mars.dpomdp.gz": (256, 6, 8),
+}
+
+
+def reference(name):
+    if not (FOLDER / name).is_file():
+        pytest.skip(f"reference file {name} is not on this machine (set DECPOMDP_REFERENCE_PROBLEMS)")
+    return FOLDER / name
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_sizes_and_round_trip(name):
+    model = read_dpomdp(reference(name))
+    states, actions, observations = PUBLISHED[name]
+    assert len(model.states) == states
+    assert [len(agent.actions) for agent in model.agents] == [actions] * 2
+    assert [len(agent.observations) for agent in model.agents] == [observations] * 2
+    assert model.name == name.partition(".")[0]
+    again = parse_dpomdp(format_dpomdp(model))
+    assert again.digest() == model.digest()
+    assert again.agents == model.agents
+
+
+def test_the_example_of_the_format_is_refused_where_it_is_wrong():
+    with pytest.raises(FormatError) as caught:
+        read_dpomdp(reference("example.dpomdp"))
+    assert caught.value.line == 199
+    assert caught.value.message == "expected an action of agent2, by name or index from 0 to 1, got '2'"

@@ -1,16 +1,21 @@
-"""Run folders: written whole, read back, and clear words for what is not one."""
+"""Run folders: written whole, read back, and clear words for what is not one; files that version 0.1 wrote."""
 
 import json
 import re
+import shutil
 import warnings
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import decpomdp as dp
+from decpomdp.cli.main import code_of
 from decpomdp.core import Fit, FormatError, InputError
 from decpomdp.io import run_folder
 from decpomdp.io.run_folder import RunLog, new_run
 from decpomdp.io.runs import RunRecord, ValueRecord, find_runs, read_run, write_fit
+from decpomdp.io.team import team_to_json
 
 TRACE = (
     {"sweep": 0, "value": 1.5, "nodes": "1+2", "sizes": (1.0, 2.0), "gap": None},
@@ -136,3 +141,26 @@ def test_a_run_of_version_0_1_is_read(tmp_path):
     record = read_run(tmp_path / "a").record
     assert record.finished
     assert (record.stopped, record.settings["islands"], record.value.value) == ("steps", 3, 1.0)
+
+
+OLD = Path(__file__).parent / "written_by_0_1"
+
+
+def test_a_team_is_read_and_written_byte_for_byte():
+    path = OLD / "run/team.json"
+    assert team_to_json(dp.Team.load(path)) == path.read_bytes()
+
+
+def test_episodes_are_those_of_the_same_seed():
+    old = dp.Episodes.load(OLD / "episodes.parquet")
+    assert old.facts["policy"] == "random"
+    assert replace(old, facts={}) == dp.simulate("broadcast", episodes=30, horizon=5, seed=1)
+
+
+def test_a_run_is_read_and_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(OLD / "run", "run")
+    record = dp.Run.load("run").record
+    assert (record.method, record.stopped, record.nodes, record.finished) == ("search", "steps", [1, 1], True)
+    assert code_of(["report", "run"]) == 0, capsys.readouterr().err
+    assert "broadcast" in Path("run/report.html").read_text()

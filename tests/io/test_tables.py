@@ -14,7 +14,9 @@ from decpomdp.io.episodes import write_episodes
 from decpomdp.io.logged import kind_of, read_logged
 from decpomdp.io.tables import read_table, write_table
 
-from .made_tables import AGENTS, episodes, same
+from .made_episodes import ODD as AGENTS
+from .made_episodes import odd_episodes as episodes
+from .made_episodes import same
 
 
 @pytest.fixture(params=["e.csv", "e.parquet"])

@@ -11,7 +11,7 @@ from decpomdp.core import Agent, FormatError, InputError
 from decpomdp.io.tables import read_table
 from decpomdp.io.tables.write import long_table
 
-from .made_tables import same
+from .made_episodes import same
 
 HEADER = "episode,t,agent,observation,action,reward\n"
 GOOD = """episode,t,agent,observation,action,reward,action_prob,terminated,truncated

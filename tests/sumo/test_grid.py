@@ -1,22 +1,30 @@
-"""SUMO itself: the same episodes whoever plays them, whatever dies; PettingZoo; SUMO's own programs."""
+"""SUMO itself: the same episodes wherever they are played, whatever dies; PettingZoo; its own programs; the page."""
 
 import os
+import re
+import runpy
 import signal
 import subprocess
 import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import decpomdp as dp
-from decpomdp.core import InputError
+from decpomdp.core import InputError, Team
+from decpomdp.core.run import Inputs
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, OnStreets
+from decpomdp.engines.cluster import Cluster
 from decpomdp.environments.sumo.grid import SumoGrid
 from decpomdp.environments.sumo.process import SimulationProcess
 from decpomdp.environments.sumo.simulation import DECISION, SWITCH, Simulation
+from decpomdp.interaction.episode_player import EpisodePlayer
+from decpomdp.interaction.sbpr.many_agents import play_own
+from decpomdp.rollouts import simulate
 from decpomdp.rollouts.play import players_of
 
 with warnings.catch_warnings():  # the tests of PettingZoo import games by a name that it deprecates itself
@@ -242,3 +250,26 @@ def test_a_batch_step_by_step_and_its_scene(grid):
     assert sum(scenes[0].waiting) > 0
     assert np.array_equal(grid.reset(2, seed=9), seen)
     assert np.array_equal(grid.step(actions).observations, step.observations)
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "sumo.md"
+
+
+def test_blocks_of_the_page_run(tmp_path, capsys):
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.S | re.M)
+    assert blocks
+    for number, block in enumerate(blocks):
+        path = tmp_path / f"block{number}.py"
+        path.write_text(block)
+        runpy.run_path(str(path))
+    assert capsys.readouterr().out.startswith("2 12 16\n")
+
+
+def test_lights_play_elsewhere():
+    grid = SumoGrid(4, workers=1)
+    team = Team.uniform(grid)
+    wanted = simulate(grid, team, 3, 5, seed=1), play_own(EpisodePlayer(grid, Inputs(1)), team, 3, 5)
+    with Cluster(workers=2) as cluster:
+        player = EpisodePlayer(grid, Inputs(1, engine=cluster))  # a process of its own is under way by now
+        assert (simulate(grid, team, 3, 5, seed=1, engine=cluster), play_own(player, team, 3, 5)) == wanted
+    grid.close()

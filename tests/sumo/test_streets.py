@@ -1,6 +1,7 @@
 """The parts that need no SUMO: streets, vehicles, readings, programs."""
 
 import gzip
+import pickle
 import sys
 from xml.etree import ElementTree
 
@@ -173,3 +174,10 @@ def test_the_drawing_has_a_street_for_every_approach():
     assert [street.name for street in drawn.streets] == network.approaches(4)
     assert drawn.lights[0] == (0.0, 3.0)  # A0 is the south-west corner: at the bottom of the drawing
     assert drawn.streets[0].start == (0.0, 2.0)  # from the north
+
+
+def test_a_copy_is_the_same_grid():
+    grid = SumoGrid(10, 0.9, "signs", 400.0, 2)
+    again = pickle.loads(pickle.dumps(grid))
+    assert (again.name, again.discount, again.agents, again.workers) == (grid.name, 0.9, grid.agents, 2)
+    assert again.facts == grid.facts

@@ -39,7 +39,12 @@ from decpomdp.engines.threads import default_threads
 TIME_LIMIT, INTERRUPTED, TERMINATED, CALLBACK, PROCESSOR_TIME = 1, 2, 3, 4, 5  # values of the stop flag
 REASONS = ("", "time limit", "interrupted", "terminated", "callback", "processor time")
 TICK, IDLE = 0.05, 1.0  # seconds between two looks at the clock; if nothing is shown and no time is limited
-CHECK_POINTS = ("time limit", "processor time", "steps", "iterations")
+LIMITS = {  # fields of `Budget` and `Spent` -> why a run ends when it is used up
+    "seconds": "time limit",
+    "cpu_seconds": "processor time",
+    "steps": "steps",
+    "iterations": "iterations",
+}
 
 Result = TypeVar("Result")
 
@@ -58,12 +63,8 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
     def used(self, spent: "Spent") -> tuple[float, str]:
         """The largest share of a limit that is used up, and the name of that limit."""
-        limits = (self.seconds, self.cpu_seconds, self.steps, self.iterations)
-        shares = [
-            (used / limit if limit else 1.0, why)
-            for why, used, limit in zip(CHECK_POINTS, spent, limits, strict=True)
-            if limit is not None
-        ]
+        limited = {name: limit for name in LIMITS if (limit := getattr(self, name)) is not None}
+        shares = [(getattr(spent, name) / limit if limit else 1.0, LIMITS[name]) for name, limit in limited.items()]
         return max(shares, default=(0.0, ""))
 
 

@@ -110,19 +110,12 @@ def read_bytes(path: FilePath, limit: int) -> bytes:
     return bytes(data)
 
 
-def check_regular(source: str) -> None:
-    """Raise FormatError for a pipe or a device: tables are read from regular files only."""
-    if os.path.exists(source) and not (os.path.isfile(source) or os.path.isdir(source)):
-        raise FormatError(source, None, "cannot be read: a pipe or a device, not a file; write it to a file first")
-
-
 @contextmanager
 def open_parquet(source: str) -> Iterator[Any]:
     """The pyarrow.parquet.ParquetFile at `source`; its errors, and those while it is read, become FormatErrors."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    check_regular(source)
     try:
         with open(source, "rb") as file:
             if file.peek(len(MAGIC))[: len(MAGIC)] != MAGIC:

@@ -53,6 +53,8 @@ def _read(
 ) -> Any:
     """The episodes; None if a check failed and its error was collected."""
     source = path_of(path)
+    if not os.path.lexists(source):
+        raise FormatError(source, None, "no such file")
     kind = kind_of(path)
     if kind == "long":
         if discount is None:

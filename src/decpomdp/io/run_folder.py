@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from fnmatch import fnmatch
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -30,10 +29,7 @@ from decpomdp.io.runs import LOG, RUN, RunRecord, read_record, versions
 LOCK = ".lock"
 OLD = "begun.json"  # of an unfinished run of version 0.1
 EVERY = 5.0  # seconds between lines of progress
-
-
 PARTS = ".decpomdp-*.part"  # temporary files of `files.replacing`, left by killed processes
-BUSY = "another process is writing to this run"
 
 
 @contextmanager
@@ -66,22 +62,16 @@ def new_run(path: FilePath) -> Iterator[Path]:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold the lock of the folder and remove temporary files of killed processes; InputError if it is locked."""
-    with _locked(folder):
-        with one_line_errors(folder):
-            for part in folder.glob(PARTS):
-                part.unlink(missing_ok=True)
-        yield
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
     path = folder / LOCK
     with one_line_errors(path):
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         if not (_lock(number) and _same_file(number, path)):
-            raise InputError(f"{folder}: {BUSY}")
+            raise InputError(f"{folder}: another process is writing to this run")
         try:
+            with one_line_errors(folder):
+                for part in folder.glob(PARTS):
+                    part.unlink(missing_ok=True)
             yield
         finally:
             path.unlink(missing_ok=True)
@@ -160,10 +150,10 @@ def mark(folder: Path, name: str, content: bytes, expected: str) -> None:
         raise InputError(f"{folder}: expected {expected}, got a file")
     with one_line_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder), one_line_errors(folder):
+    with locked(folder), one_line_errors(folder):
         if (folder / name).exists():
             return
-        if not all(map(_left_behind, folder.iterdir())):
+        if _has_contents(folder):
             raise InputError(f"{folder}: expected {expected}, got a folder with other contents")
         write_bytes(folder / name, content)
 
@@ -171,13 +161,12 @@ def mark(folder: Path, name: str, content: bytes, expected: str) -> None:
 def _check_empty(folder: Path) -> None:
     if (folder / RUN).is_file() and not read_record(folder / RUN).finished:
         raise InputError(f"{folder}: expected a new or empty folder, got an unfinished run (--resume {folder})")
-    if any(not _left_behind(place) for place in folder.iterdir()):
+    if _has_contents(folder):
         raise InputError(f"{folder}: expected a new or empty folder, got one with contents")
 
 
-def _left_behind(place: Path) -> bool:
-    """Whether a file may be left by a run that was killed before it started."""
-    return place.name == LOCK or fnmatch(place.name, PARTS)
+def _has_contents(folder: Path) -> bool:
+    return any(place.name != LOCK for place in folder.iterdir())
 
 
 def _remove_empty_run(folder: Path) -> None:

@@ -39,19 +39,10 @@ ratio, d the discount and A = sum_t d^t, two sums are non-negative:
 
   X = sum_t d^t W_t (r_t - low),   Y = sum_t d^t W_t (high - r_t),   E X <= value - low A,   E Y <= high A - value.
 
-(Equal when the behaviour may take all actions that the team may; when it does not, the missing part only makes them
-smaller.) Lower bounds of both means, each with half of the risk, give low A + X' <= value <= high A - Y'.
-
-Such a lower bound comes from betting. For independent values X_k >= 0 with mean mu, a fixed m > 0 and a share f in
-(0, 1) let
-
-  C_f(m) = prod_k (1 - f + f X_k / m),   C(m) = the average of C_f(m) over a fixed list of shares f.
-
-C(m) is the wealth of a gambler who bets a share f on every value being above m. E C(mu) = 1, so by Markov's inequality
-C(mu) >= 1 / risk has probability `risk` at most. C falls in m. Hence the largest m with C(m) >= 1 / risk is above mu
-with probability `risk` at most: a lower bound of the mean that needs no upper limit on the values, which importance
-ratios do not have. (Testing by betting: Waudby-Smith and Ramdas 2023; for importance ratios, Karampatziakis, Mineiro
-and Ramdas 2021.)
+(Equal when the behaviour may take all actions that the team may.) Lower bounds of both means, each with half of the
+risk, give low A + X' <= value <= high A - Y'. They come from betting: with C_f(m) = prod_k (1 - f + f X_k / m) and C(m)
+its average over a fixed list of shares f, the largest m with C(m) >= 1 / risk is above the mean with probability `risk`
+at most (docs/offpolicy.md, with references).
 """
 
 from collections.abc import Iterator

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import FormatError, InputError, checks
-from decpomdp.io.files import check_memory, check_regular, is_csv, message_of, open_parquet, read_columns
+from decpomdp.io.files import check_memory, is_csv, message_of, open_parquet, read_columns
 
 NEEDED = ("episode", "t", "agent", "observation", "action", "reward")
 OPTIONAL = ("action_prob", "terminated", "truncated")
@@ -234,7 +234,6 @@ def _read_csv(source: str, called: dict[str, str], in_parts: bool) -> tuple[Any,
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    check_regular(source)
     invalid: list[Any] = []
 
     def note(row: Any) -> str:  # an exception raised here would not reach the caller

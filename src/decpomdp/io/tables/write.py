@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Episodes, checks
 from decpomdp.io.files import FilePath, is_csv, path_of, replacing
-from decpomdp.io.tables.columns import NEEDED, OPTIONAL
 
 PACKED = {".gz": "gzip", ".zst": "zstd"}  # ending of a name -> compression
 
@@ -39,18 +38,18 @@ def long_table(episodes: Episodes) -> Any:
     ended = np.zeros(episodes.steps, bool)
     ended[episodes.offsets[1:] - 1] = episodes.terminated
     behaviour = episodes.behaviour.ravel()
-    columns = (
-        np.repeat(np.repeat(np.arange(episodes.count), episodes.lengths), size),
-        np.repeat(episodes.times(), size),
-        _texts([(agent.name,) for agent in episodes.agents], np.zeros_like(episodes.actions)),
-        _texts([agent.observations for agent in episodes.agents], episodes.observations),
-        _texts([agent.actions for agent in episodes.agents], episodes.actions),
-        np.repeat(episodes.rewards, size),
-        pa.array(behaviour, mask=np.isnan(behaviour)),
-        np.repeat(ended, size),
-        np.repeat(last & ~ended, size),
-    )
-    return pa.table(dict(zip((*NEEDED, *OPTIONAL), columns, strict=True)))
+    columns = {
+        "episode": np.repeat(np.repeat(np.arange(episodes.count), episodes.lengths), size),
+        "t": np.repeat(episodes.times(), size),
+        "agent": _texts([(agent.name,) for agent in episodes.agents], np.zeros_like(episodes.actions)),
+        "observation": _texts([agent.observations for agent in episodes.agents], episodes.observations),
+        "action": _texts([agent.actions for agent in episodes.agents], episodes.actions),
+        "reward": np.repeat(episodes.rewards, size),
+        "action_prob": pa.array(behaviour, mask=np.isnan(behaviour)),
+        "terminated": np.repeat(ended, size),
+        "truncated": np.repeat(last & ~ended, size),
+    }
+    return pa.table(columns)
 
 
 def _texts(alphabets: Sequence[Sequence[str]], symbols: NDArray[np.int16]) -> Any:
