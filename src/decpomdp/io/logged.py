@@ -7,6 +7,7 @@ minari    the folder of a Minari dataset: `minari.py`
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +15,7 @@ from decpomdp.core import Agent, Episodes, FormatError, InputError
 from decpomdp.io.episodes import KEY, read_episodes
 from decpomdp.io.files import FilePath, is_csv, open_parquet, path_of
 from decpomdp.io.minari import read_minari
-from decpomdp.io.tables.columns import Checks
-from decpomdp.io.tables.read import read_table
+from decpomdp.io.tables.read import column_errors, read_table
 
 
 def kind_of(path: FilePath) -> str:
@@ -30,41 +30,39 @@ def kind_of(path: FilePath) -> str:
         return "long" if "agent" in schema.names and KEY.encode() not in (schema.metadata or {}) else "episodes"
 
 
-def read_logged(path: FilePath, **options: Any) -> Episodes:
-    """The episodes at `path`; raises the first error. The options are those of `Episodes.load`."""
-    episodes: Episodes = _read(path, Checks(), **options)
-    return episodes
-
-
-def validate_logged(path: FilePath, **options: Any) -> tuple[Episodes | None, list[FormatError]]:
-    """The episodes at `path`, or None and its errors: of a long table the first one of every column."""
-    check = Checks(collect=True)
-    return check.run(lambda: _read(path, check, **options)), check.errors
-
-
-def _read(
+def read_logged(
     path: FilePath,
-    check: Checks,
     discount: float | None = None,
     agents: Sequence[Agent] | None = None,
     name: str | None = None,
     columns: Mapping[str, str] | None = None,
     bins: int | None = None,
-) -> Any:
-    """The episodes; None if a check failed and its error was collected."""
+) -> Episodes:
+    """The episodes at `path`; the parameters are those of `Episodes.load`."""
     source = path_of(path)
     if not os.path.lexists(source):
         raise FormatError(source, None, "no such file")
     kind = kind_of(path)
-    if kind == "long":
-        if discount is None:
-            raise InputError(f"{source}: contains no discount; pass --discount or discount=")
-        return read_table(path, discount, agents, name or "", columns, bins, check)
-    if agents is not None or columns or bins is not None:
+    if kind != "long" and (agents is not None or columns or bins is not None):
         raise InputError(f"{source}: agents, columns and bins are options for long tables; this is not one")
+    if kind == "episodes":
+        episodes = read_episodes(path)
+        return episodes if discount is None else replace(episodes, discount=discount)
+    if discount is None:
+        raise InputError(f"{source}: contains no discount; pass --discount or discount=")
     if kind == "minari":
-        if discount is None:
-            raise InputError(f"{source}: contains no discount; pass --discount or discount=")
         return read_minari(path, discount, name)
-    episodes = read_episodes(path)
-    return episodes if discount is None else replace(episodes, discount=discount)
+    return read_table(path, discount, agents, name or "", columns, bins)
+
+
+def validate_logged(path: FilePath, **options: Any) -> tuple[Episodes | None, list[FormatError]]:
+    """The episodes at `path`, or None and its errors: of a long table the first one of every column."""
+    try:
+        return read_logged(path, **options), []
+    except FormatError as error:
+        errors = [error]
+    with suppress(InputError):
+        if kind_of(path) == "long":
+            found = column_errors(path_of(path), options.get("columns"), options.get("bins") is not None)
+            errors = [*found, *(each for each in errors if str(each) not in map(str, found))]
+    return None, errors

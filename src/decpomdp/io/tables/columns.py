@@ -8,7 +8,7 @@ lines without cells do not count. Rows of a Parquet file are counted from 0.
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,37 +29,6 @@ TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 EXACT = 2.0**53  # larger floats are not exact whole numbers
 
 Numbers = tuple[NDArray[np.float64], NDArray[np.bool_]]  # [row] values, [row] which cells are empty
-
-
-class Checks:
-    """Calls the checks of the reader; each returns a part of the result or raises FormatError.
-
-    The reader stops at the first error; `decpomdp data validate` collects the first error of every column.
-
-    Examples
-    --------
-    >>> def broken(part):
-    ...     raise FormatError("log.csv", None, "no")
-    >>> checks = Checks(collect=True)
-    >>> checks.run(broken, 1), checks.run(broken, None), checks.run(str, 2), len(checks.errors)
-    (None, None, '2', 1)
-    """
-
-    def __init__(self, collect: bool = False) -> None:
-        self.collect = collect
-        self.errors: list[FormatError] = []
-
-    def run(self, check: Callable[..., Any], *parts: Any) -> Any:
-        """check(*parts); None if it failed and errors are collected, or if a part is None: an earlier check failed."""
-        if any(part is None for part in parts):
-            return None
-        try:
-            return check(*parts)
-        except FormatError as error:
-            if not self.collect:
-                raise
-            self.errors.append(error)
-            return None
 
 
 class Cells(NamedTuple):
@@ -125,9 +94,7 @@ class Columns(NamedTuple):
         return values.astype(np.int64)
 
     def flags(self, name: str) -> NDArray[np.bool_]:
-        """[row]: true or false, 1 or 0, 1.0 or 0.0; [0] values if the table has no such column."""
-        if not self.has(name):
-            return np.zeros(0, bool)
+        """[row]: true or false, 1 or 0, 1.0 or 0.0."""
         cells = _distinct(self._column(name, "truth values", boolean=True))
         truths = [TRUTHS.get(whole_text(label).lower()) for label in cells.labels] + [None]
         self.reject(np.array([truth is None for truth in truths])[cells.codes], name, "true or false")

@@ -6,10 +6,10 @@ be fed with numbers (`Discretiser.of`). Edges are quantiles of the agent's own n
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputErr
 from decpomdp.core.agent import edges_of, numbered, ranges, team_of_agents
 from decpomdp.io.episodes import MOST_LABELS
 from decpomdp.io.files import FilePath, path_of
-from decpomdp.io.tables.columns import PART, Cells, Checks, Columns, Numbers, load_table, whole_text
+from decpomdp.io.tables.columns import PART, Cells, Columns, Numbers, load_table, whole_text
 
 MOST = 1000  # bins
 Edges = Mapping[str, Sequence[float] | NDArray[np.float64]]  # of the bins of every column of observations
@@ -112,31 +112,24 @@ def read_table(
     name: str = "",
     columns: Mapping[str, str] | None = None,
     bins: int | None = None,
-    check: Checks | None = None,
-) -> Any:
-    """The episodes in a long table: one row per agent and step, in any order; None if `check` has collected errors.
+) -> Episodes:
+    """The episodes in a long table: one row per agent and step, in any order.
 
     `agents` are names and alphabets in order (None: those that occur); `columns` maps standard column names to
     different names in the file. `bins`: observations are numbers, put into at most so many bins.
     """
-    check = check or Checks()
     source, known = path_of(path), () if agents is None else team_of_agents(agents)
     if bins is not None and known:
         raise InputError(f"bins: expected none with known agents, got {bins}")
     edges = _known_edges(known)
-    table = check.run(load_table, source, {} if columns is None else columns, bins is not None or bool(edges))
-    episode = check.run(Columns.labels, table, "episode")
-    times = check.run(Columns.times, table, "t")
-    members = check.run(members_of, table, check.run(Columns.labels, table, "agent"), known)
-    rows = check.run(_sort, table, members, episode, times)
-    observed = check.run(_observed, table, rows, members, known, bins or 0, edges)
-    cells = check.run(Columns.labels, table, "action")
-    actions = check.run(symbols_of, "action", table, rows, members, cells, known)
-    rewards = check.run(_rewards, table, rows, check.run(Columns.numbers, table, "reward"))
-    behaviour = check.run(_behaviour, table)
-    terminated = check.run(_terminated, table, rows, *(check.run(Columns.flags, table, flag) for flag in FLAGS))
-    if check.errors:
-        return None
+    table = load_table(source, {} if columns is None else columns, bins is not None or bool(edges))
+    episode, times = table.labels("episode"), table.times("t")
+    members = members_of(table, table.labels("agent"), known)
+    rows = _sort(table, members, episode, times)
+    observed = _observed(table, rows, members, known, bins or 0, edges)
+    actions = symbols_of("action", table, rows, members, table.labels("action"), known)
+    rewards, behaviour = _rewards(table, rows, table.numbers("reward")), _behaviour(table)
+    terminated = _terminated(table, rows)
     facts = {"imported from": Path(source).name}
     if table.unused:
         facts["columns not used"] = ", ".join(table.unused)
@@ -158,6 +151,25 @@ def read_table(
         )
     except InputError as error:
         raise FormatError(source, None, str(error)) from None
+
+
+def column_errors(source: str, columns: Mapping[str, str] | None, in_parts: bool) -> list[FormatError]:
+    """The first error of every column of a long table that can be checked without the others."""
+    table, errors = load_table(source, {} if columns is None else columns, in_parts), list[FormatError]()
+    checks: dict[str, Callable[[Columns, str], object]] = {
+        **dict.fromkeys(("episode", "agent", "action"), Columns.labels),
+        "t": Columns.times,
+        "reward": Columns.numbers,
+        "action_prob": _behaviour,
+        **dict.fromkeys(FLAGS, Columns.flags),
+    }
+    for name in table.names:
+        try:
+            if name in checks and (name not in FLAGS or table.has(name)):
+                checks[name](table, name)
+        except FormatError as error:
+            errors.append(error)
+    return errors
 
 
 class _Rows(NamedTuple):
@@ -214,14 +226,14 @@ def _holds_numbers(columns: Columns) -> bool:
     return all(LOOKS_NUMERIC.fullmatch(label) for label in labels if label)
 
 
-def _behaviour(columns: Columns) -> NDArray[np.float32]:
+def _behaviour(columns: Columns, name: str = "action_prob") -> NDArray[np.float32]:
     """[row]: NaN if unknown."""
-    if not columns.has("action_prob"):
+    if not columns.has(name):
         return np.full(len(columns.table), np.nan, np.float32)
-    values, missing = columns.numbers("action_prob", allow_nan=True)
+    values, missing = columns.numbers(name, allow_nan=True)
     with np.errstate(over="ignore"):  # becomes inf and is rejected
         single = values.astype(np.float32)
-    columns.reject(~missing & ~((single > 0) & (single <= 1)), "action_prob", "a probability above 0 and up to 1")
+    columns.reject(~missing & ~((single > 0) & (single <= 1)), name, "a probability above 0 and up to 1")
     return np.where(missing, np.float32(np.nan), single)
 
 
@@ -241,11 +253,11 @@ def _rewards(columns: Columns, rows: _Rows, cells: Numbers) -> NDArray[np.float6
     return rewards
 
 
-def _terminated(columns: Columns, rows: _Rows, *cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _terminated(columns: Columns, rows: _Rows) -> NDArray[np.bool_]:
     """[k]: whether each episode terminated (False: truncated)."""
     last = np.zeros((len(rows.order), 1), bool)
     last[rows.offsets[1:] - 1] = True
-    flags = {name: values[rows.order] for name, values in zip(FLAGS, cells, strict=True) if len(values)}
+    flags = {name: columns.flags(name)[rows.order] for name in FLAGS if columns.has(name)}
     for name, values in flags.items():
         if (values & ~last).any():
             raise columns.error(rows.first(values & ~last), name, "false before the last step of an episode")
