@@ -11,7 +11,6 @@ HERE = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
 ENVIRONMENT = {
     # work that tests ask for, and the package that they test
     "PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")))),
-    "MALLOC_TRIM_THRESHOLD_": "65536",  # as Dask's nanny sets it: memory goes back to the system
 }
 
 
@@ -40,13 +39,13 @@ class Processes:
             time.sleep(0.05)
         raise TimeoutError((self.folder / "log.txt").read_text())
 
-    def exactly(self, count, memory="0"):
+    def exactly(self, count):
         """So many workers; returns the scheduler's address when it knows of them."""
         address = self.address
         while len(self.workers) > count:
             self.kill(self.workers[-1])
         while len(self.workers) < count:
-            self._start(address, memory)
+            self._start(address)
         self._known(address, count)
         return address
 
@@ -62,10 +61,10 @@ class Processes:
             process.wait()
         self.log.close()
 
-    def _start(self, address, memory):
+    def _start(self, address):
         self.started += 1
         place = str(self.folder / f"worker{self.started}")
-        more = ("--nthreads", "1", "--no-nanny", "--memory-limit", memory, "--local-directory", place)
+        more = ("--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--local-directory", place)
         self.workers.append(self._run("worker", address, *more))
 
     def _run(self, what, *arguments):

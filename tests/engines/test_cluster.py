@@ -1,7 +1,6 @@
 """Work on a real Dask cluster: the same bytes as on threads, whatever happens to the workers."""
 
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -177,17 +176,3 @@ def test_other_versions_are_rejected(processes, monkeypatch):
     monkeypatch.setattr(Client, "get_versions", newer)
     with pytest.raises(EngineError, match=r"expected decpomdp 7.7 as on this machine, got 0"):
         Cluster(processes.exactly(1))
-
-
-@pytest.mark.slow
-def test_data_larger_than_the_memory_of_a_worker(processes):
-    """720 MB on two workers of 700 MB, of which half are taken by the libraries."""
-    data = dp.simulate("dectiger", episodes=150_000, horizon=100, seed=1)
-    settings = dp.Sbpr(truncation=2, sweeps=1)
-    wanted = everything(dp.learn(data, settings))
-    processes.exactly(0)
-    with Cluster(processes.exactly(2, "700MB")) as cluster:
-        assert everything(dp.learn(data, settings, engine=cluster)) == wanted
-    spilt = [path for path in Path(processes.folder).rglob("*") if "storage" in path.parts]
-    processes.exactly(0)
-    assert spilt

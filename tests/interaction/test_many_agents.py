@@ -175,14 +175,6 @@ def test_it_is_the_default_for_many_agents():
         learn("traffic:3", steps=29 * 6, batch=5, tests=5)
 
 
-def test_one_node_per_action():
-    grid = Traffic(2)
-    team = by_action(grid, 0.8)
-    assert team.nodes == (2, 2, 2, 2)
-    np.testing.assert_allclose(team.controllers[0].action, [[0.9, 0.1], [0.1, 0.9]])
-    np.testing.assert_allclose(team.controllers[0].transition, 0.5)
-
-
 @pytest.mark.parametrize("iterations", [1, PAUSE, PAUSE + 1])
 def test_the_last_iteration_is_tested(iterations):
     """However few iterations there are, the team is one that was learned, and its value is known."""

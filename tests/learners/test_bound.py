@@ -10,20 +10,17 @@ from learners import data
 from learners.logged import fitted
 
 import decpomdp as dp
-from decpomdp.core import Team
 from decpomdp.core.errors import LearningWarning
 from decpomdp.domains import registry
-from decpomdp.filtering.filter import log_likelihood
 from decpomdp.learners import (
     ExpectationMaximisation,
     Fixed,
     StickBreaking,
     dirichlet_process,
 )
-from decpomdp.learners.posterior import AgentPosterior, Counts, updated
+from decpomdp.learners.posterior import AgentPosterior
 from decpomdp.learners.sticks import Sticks
 from decpomdp.learners.sweep import count, evaluate, update
-from decpomdp.learners.weighing import weigh
 
 PRIORS = {
     "default": StickBreaking(),
@@ -80,37 +77,6 @@ def test_never_falls_whatever_the_episodes(name, shown):
         settings = {"truncation": truncation, "sweeps": 10, "preset": preset}
         bounds = np.array([row["bound"] for row in fitted(episodes, PRIORS[name], settings=settings, threads=1).trace])
         assert (np.diff(bounds) >= -1e-10 * np.maximum(1, np.abs(bounds[1:]))).all()
-
-
-@pytest.mark.parametrize("prior", [StickBreaking(c=0.5, d=1.0), dirichlet_process(c=0.5, d=1.0), Fixed(2)])
-@pytest.mark.parametrize("alpha", [0.0, 0.5])
-def test_the_bound_is_below_the_evidence(prior, alpha):
-    """ln E_prior M^kappa by draws of the prior, on a tiny case."""
-    rng = np.random.default_rng(3)
-    episodes = data.episodes(rng, 1, count=3, longest=3)
-    work = data.weighted_task(rng, episodes, 3.0, alpha)
-    posterior = data.posterior(rng, episodes, prior, nodes=2)
-    for _ in range(100):
-        posterior = update((found := evaluate(work, posterior)), count(work, found))
-    empty = data.posterior(np.random.default_rng(0), episodes, prior, nodes=2)
-    blank = [updated(a.agent, a.priors, Counts(*(0 * table for table in counts_of(a)))) for a in empty]
-    draws = np.array([log_mean_of(work, blank, rng) for _ in range(200)])
-    top = 3.0 * draws.max()
-    evidence = top + np.log(np.exp(3.0 * draws - top).mean())
-    bound = evaluate(work, posterior).bound
-    assert bound < evidence
-    assert bound > evidence - 6.0
-
-
-def counts_of(agent):
-    return agent.counts.firsts, agent.counts.visits, agent.counts.moves
-
-
-def log_mean_of(work, agents, rng):
-    """ln M of a team drawn from the prior."""
-    episodes = work.layout.episodes
-    team = Team(episodes.agents, tuple(a.sample(rng, np.arange(a.nodes)) for a in agents), episodes.discount)
-    return weigh(work.steps, log_likelihood(episodes, team, 1), work.power).log_mean
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")

@@ -100,7 +100,7 @@ def test_counts_against_sixty_digits(name, steps):
     assert counted.moves.sum() == pytest.approx(found.weighed.nu @ (work.steps.steps_so_far - 1), rel=1e-9)
 
 
-def crowd(agents, rows, episodes=1, seed=0):
+def many_agents(agents, rows, episodes=1, seed=0):
     """Many agents that act at random."""
     rng = np.random.default_rng(seed)
     team = tuple(Agent(f"x{n}", ("a", "b"), ("o", "p")) for n in range(agents))
@@ -111,39 +111,23 @@ def crowd(agents, rows, episodes=1, seed=0):
     return Episodes(team, offsets, seen, did, np.full(did.shape, 0.5), rng.random(rows * episodes), 1.0)
 
 
-def balanced(episodes, nodes):
-    """A sweep whose numbers are finite and whose counts are those of the weights."""
+SLOW = pytest.mark.slow
+SIZES = [(2, 10_000, 1, 4), (400, 50, 3, 3), (1, 300, 1, 200)]
+LARGE = [(400, 10_000, 1, 3), (2, 10_000, 2, 200)]
+
+
+@pytest.mark.parametrize(
+    ("agents", "rows", "episodes", "nodes"), [*SIZES, *(pytest.param(*size, marks=SLOW) for size in LARGE)]
+)
+def test_a_large_sweep_is_finite_and_its_counts_are_those_of_the_weights(agents, rows, episodes, nodes):
+    episodes = many_agents(agents, rows, episodes)
     work = data.task(episodes)
     found = evaluate(work, data.posterior(np.random.default_rng(1), episodes, StickBreaking(), nodes))
     assert np.isfinite(found.bound)
     assert found.weighed.nu.sum() == pytest.approx(episodes.count, rel=1e-12)
-    scale = work.evidence / episodes.count
+    wanted = work.evidence / episodes.count * found.weighed.nu
     for counted in count(work, found):
         assert np.isfinite(counted.moves).all()
         assert (counted.visits >= 0).all()
-        assert counted.visits.sum() == pytest.approx(scale * (found.weighed.nu @ work.steps.steps_so_far), rel=1e-9)
-        assert counted.moves.sum() == pytest.approx(
-            scale * (found.weighed.nu @ (work.steps.steps_so_far - 1)), rel=1e-9
-        )
-
-
-def test_ten_thousand_steps_of_few_nodes():
-    balanced(crowd(2, 10_000), 4)
-
-
-def test_four_hundred_agents():
-    balanced(crowd(400, 50, 3), 3)
-
-
-def test_two_hundred_nodes():
-    balanced(crowd(1, 300), 200)
-
-
-@pytest.mark.slow
-def test_four_hundred_agents_for_ten_thousand_steps():
-    balanced(crowd(400, 10_000), 3)
-
-
-@pytest.mark.slow
-def test_ten_thousand_steps_of_two_hundred_nodes():
-    balanced(crowd(2, 10_000, 2), 200)
+        assert counted.visits.sum() == pytest.approx(wanted @ work.steps.steps_so_far, rel=1e-9)
+        assert counted.moves.sum() == pytest.approx(wanted @ (work.steps.steps_so_far - 1), rel=1e-9)

@@ -7,7 +7,7 @@ import pytest
 from learners.logged import alternating, fitted, logged, quiet
 
 import decpomdp as dp
-from decpomdp.core import Agent, Episodes, InputError, Team
+from decpomdp.core import Agent, Episodes, Team
 from decpomdp.learners import (
     Fixed,
     prior_named,
@@ -60,36 +60,6 @@ def test_a_given_team_is_the_beginning():
     begin = making.team(rng, model, (3, 2))
     fit = fitted(episodes, begin=begin, settings={"truncation": 2, "sweeps": 1})
     assert fit.trace[0]["truncation"] == 3
-    with pytest.raises(InputError, match="team does not fit problem recycling"):
-        fitted(episodes, begin=Team.uniform(dp.load("marsrovers")))
-
-
-@quiet
-@pytest.mark.parametrize("agents", [1, 3, 40])
-def test_any_number_of_agents(agents):
-    rng = np.random.default_rng(agents)
-    sizes = [(2 + n % 3, 1 + n % 2) for n in range(agents)]
-    team = tuple(
-        Agent(f"agent{n}", tuple(map(str, range(a))), tuple(f"o{i}" for i in range(o)))
-        for n, (a, o) in enumerate(sizes)
-    )
-    count, horizon = 50, 4
-    rows = count * horizon
-    seen = np.stack([rng.integers(0, o, rows) for _, o in sizes], axis=1)
-    seen[::horizon] = -1
-    episodes = Episodes(
-        team,
-        np.arange(count + 1) * horizon,
-        seen,
-        np.stack([rng.integers(0, a, rows) for a, _ in sizes], axis=1),
-        np.stack([np.full(rows, 1 / a) for a, _ in sizes], axis=1),
-        rng.random(rows),
-        0.9,
-    )
-    fit = fitted(episodes, settings={"truncation": 3, "sweeps": 4, "starts": 2, "judge": False})
-    bounds = [row["bound"] for row in fit.trace]
-    assert len(fit.team.controllers) == agents
-    assert bounds == sorted(bounds)
 
 
 @quiet

@@ -40,16 +40,6 @@ def test_utilities_select_but_leave_a_fifth_of_the_episodes():
     assert utilities(mild) == pytest.approx(np.exp((mild - mild.max()) / mild.std()))
 
 
-def test_ratios_beyond_every_float_do_not_overflow():
-    rng = np.random.default_rng(3)
-    episodes = data.episodes(rng, 2, count=10, longest=4)
-    steps = by_reward(episodes, log_behaviour(episodes))
-    log_team = steps.log_behaviour + np.where(np.arange(episodes.steps) % 2, 5000.0, -5000.0)
-    found = weigh(steps, log_team, 1.0)
-    assert np.isfinite(found.log_mean)
-    assert found.nu.sum() == pytest.approx(episodes.count)
-
-
 def test_mixture_denominator_is_the_mixture_of_products():
     from oracles import making
 

@@ -7,7 +7,7 @@ from learners.logged import fitted
 
 from decpomdp.core import Agent, Episodes
 from decpomdp.core.errors import LearningWarning
-from decpomdp.learners import ExpectationMaximisation, Fixed, StickBreaking
+from decpomdp.learners import ExpectationMaximisation, StickBreaking
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.learners.sweep import DOUBLE, SINGLE, Imprecise, count, evaluate
 
@@ -67,14 +67,3 @@ def test_a_fit_goes_on_in_double(monkeypatch):
     with pytest.warns(LearningWarning, match="double from here"):
         near = fitted(episodes, prior, settings={"sweeps": 3, "starts": 1, "precision": "single"})
     assert near.trace[-1]["bound"] == pytest.approx(exact.trace[-1]["bound"], rel=1e-12)
-
-
-def test_a_whole_fit_in_single():
-    rng = np.random.default_rng(5)
-    episodes = data.episodes(rng, 2, count=400, longest=4)
-    exact, near = (
-        fitted(episodes, Fixed(2), settings={"sweeps": 20, "precision": precision})
-        for precision in ("double", "single")
-    )
-    assert near.trace[-1]["bound"] == pytest.approx(exact.trace[-1]["bound"], rel=1e-3)
-    assert near.settings.precision == "single"

@@ -66,11 +66,3 @@ def test_sticks_without_counts_are_the_prior():
     agree(sweeps.concentrations(empty)[0, 0], agent["chance"])
     agree(sweeps.sticks_divergence(empty), 0)
     assert sweeps.sticks_divergence(agent) > 0.1
-
-
-def test_expected_log_sticks_row_by_row():
-    both = sweeps.expected_log_sticks(sticks(rows=2))
-    agree(both[:1], sweeps.expected_log_sticks(sticks(rows=1)))
-    differ(both[0], both[1])
-    none = {**sticks(), "here": np.zeros((2, 0)), "beyond": np.zeros((2, 0))}
-    agree(sweeps.expected_log_sticks(none), np.zeros((2, 1)))

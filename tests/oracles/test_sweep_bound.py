@@ -189,12 +189,3 @@ def test_the_bound_is_the_evidence_when_one_path_explains_everything(rng):
     truth = np.log(evidence(episodes, agents, weights, "dirichlet") / 2.5)
     agree(sweeps.bound(episodes, agents, weights), truth)
     differ(sweeps.bound(episodes, [{**agents[0], "rho_hat": agents[0]["rho_hat"] + 0.1}], weights), truth)
-
-
-def test_rows_of_first_nodes_are_optional(rng):
-    episodes, agents, weights = setting(rng, "each", first=False)
-    fixed = [{**agent, "first": np.full((2, len(agent["initial"])), 1 / len(agent["initial"]))} for agent in agents]
-    assert sweeps.expected_controller(agents[0])[1] is None
-    agree(sweeps.divergence(fixed[0]), sweeps.divergence(agents[0]))
-    differ(sweeps.bound(episodes, fixed, weights), sweeps.bound(episodes, agents, weights))
-    assert sweeps.expected_controller(random_posterior(rng, "each"))[1].shape == (2, 2)

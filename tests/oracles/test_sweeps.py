@@ -86,29 +86,6 @@ def test_marginals_of_the_posterior_fit_together(rng):
 # ---- value, re-weighted rewards, counts ----
 
 
-def every_action_sequence(length=3):
-    """All joint action sequences of two agents under uniform behaviour, observations and rewards always the same."""
-    sequences = itertools.product(itertools.product((0, 1), repeat=2), repeat=length)
-    return [
-        {
-            "actions": np.array(sequence),
-            "observations": np.array([[-1, -1], [0, 1], [1, 1]])[:length],
-            "behaviour": np.full((length, 2), 0.5),
-            "rewards": np.array([2.0, -1.0, 0.5])[:length],
-        }
-        for sequence in sequences
-    ]
-
-
-def test_value_when_reward_does_not_depend_on_actions(rng):
-    episodes = every_action_sequence()
-    want = 3.5 + 0.9 * 0.5 + 0.81 * 2.0  # discount^t (r_t + 1.5): importance ratios average to one
-    agree(sweeps.value(episodes, [random_controller(rng), random_controller(rng, nodes=3)], DISCOUNT, FLOOR), want)
-    for episode in episodes:
-        episode["behaviour"] = np.full((3, 2), 0.6)
-    differ(sweeps.value(episodes, [random_controller(rng), random_controller(rng)], DISCOUNT, FLOOR), want)
-
-
 def test_value_is_a_product_of_step_ratios(rng):
     episodes, controllers = random_episodes(rng), [random_controller(rng, total=0.7), random_controller(rng, nodes=3)]
 
@@ -167,28 +144,6 @@ def test_counts_are_logarithmic_derivatives_of_the_value(rng, agent):
     agree(firsts, slopes(episodes, controllers, weights, agent, 1), tolerance)
     differ(1.001 * moves, slopes(episodes, controllers, weights, agent, 3), tolerance)
     differ(visits, slopes(episodes, controllers, weights[:1] + [0 * w for w in weights[1:]], agent, 2), tolerance)
-
-
-def test_counts_are_sums_of_marginals(rng):
-    episodes, controllers = random_episodes(rng), [random_controller(rng), random_controller(rng, nodes=3, first=False)]
-    weights = sweeps.shifted_rewards(episodes, DISCOUNT, FLOOR)
-    nus = sweeps.reweighted(episodes, controllers, weights)
-    visits, moves, firsts = np.zeros((3, 2)), np.zeros((3, 2, 2, 3)), np.zeros((2, 3))
-    for episode, nu in zip(episodes, nus, strict=True):
-        did, saw = episode["actions"][:, 1], episode["observations"][:, 1]
-        for t in range(len(nu)):
-            for tau in range(t + 1):
-                visits[:, did[tau]] += nu[t] / 3 * sweeps.phi(controllers[1], did, saw, t, tau)
-            for tau in range(t):
-                moves[:, did[tau], saw[tau + 1]] += nu[t] / 3 * sweeps.xi(controllers[1], did, saw, t, tau)
-            if saw[0] >= 0:
-                firsts[saw[0]] += nu[t] / 3 * sweeps.phi(controllers[1], did, saw, t, 0)
-    got = sweeps.counts(episodes, controllers, weights, 1)
-    for mine, want in zip(got, (visits, moves, firsts), strict=True):
-        agree(mine, want)
-    agree(got[0].sum(), sum(nu @ np.arange(1, len(nu) + 1) for nu in nus) / 3)
-    agree(got[1].sum(), sum(nu @ np.arange(len(nu)) for nu in nus) / 3)
-    differ(got[0].sum(), got[1].sum())  # an end point more in the visits
 
 
 def test_episodes_without_weight_do_not_count(rng):
