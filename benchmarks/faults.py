@@ -153,12 +153,12 @@ FAULTS = [
     Fault("worlds/calibration.py", "weights**2 * x**2", "weights * x**2", "dropped power", "worlds/test_learner.py"),
     Fault(
         "worlds/calibration.py",
-        "_rows(here * tables.pay[v, :, log.rewards[now]])",
+        "_rows(here * tables.pay[v, :, paid])",
         "_rows(here)",
         "dropped term",
         "worlds/test_learner.py",
     ),
-    Fault("interaction/world/method.py", "- values).max(0)", "- values).mean(0)", "wrong bound", WORLD),
+    Fault("interaction/world/method.py", "np.argmax(values.min(0))", "np.argmax(values.max(0))", "wrong bound", WORLD),
     Fault("interaction/world/method.py", " - drawn.std(0, ddof=1)", "", "dropped term", WORLD),
     Fault(
         "domains/rules.py",
