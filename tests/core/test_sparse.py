@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 
 import decpomdp as dp
-from decpomdp.core.sparse import alias_model, discounted_model, factored_model, outcome_model
+from decpomdp.core.sparse import alias_model, factored_model, outcome_model
 
 
 @pytest.mark.parametrize("name", ["dectiger", "recycling", "gridsmall"])
 def test_every_form_holds_the_same_entries(name):
     model = dp.load(name)
     dense = model.transition[..., None] * model.observation[:, None]  # [u, s, s1, y]
-    outcomes, factored, discounted = outcome_model(model), factored_model(model), discounted_model(model)
+    outcomes, factored = outcome_model(model), factored_model(model)
     row, s1, y = np.nonzero(dense.reshape(-1, *dense.shape[2:]))
     assert np.array_equal(np.repeat(np.arange(len(outcomes.offsets) - 1), np.diff(outcomes.offsets)), row)
     assert np.array_equal(outcomes.next_state, s1)
     assert np.array_equal(outcomes.observation, y)
     assert np.array_equal(outcomes.chance, dense[dense > 0])
-    assert np.array_equal(discounted.discounted, model.discount * dense[dense > 0])
     for rows, table in ((factored.transition, model.transition), (factored.observation, model.observation)):
         assert np.array_equal(rows.values, table[table > 0])
         assert np.array_equal(np.diff(rows.offsets), np.count_nonzero(table, axis=-1).ravel())

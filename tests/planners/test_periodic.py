@@ -11,7 +11,7 @@ import decpomdp as dp
 from decpomdp.api import RunSetup
 from decpomdp.core.checks import freeze
 from decpomdp.core.run import NamedToy, unlimited, warm_up
-from decpomdp.core.sparse import discounted_model
+from decpomdp.core.sparse import outcome_model
 from decpomdp.evaluation import exact_value
 from decpomdp.kernels import periodic
 from decpomdp.kernels.periodic import survey
@@ -63,7 +63,7 @@ def worth(game, plan, buffers, agent):
 def made(actions, observations, widths, layers, seed=0, discount=0.8):
     rng = np.random.default_rng(seed)
     model = making.model(rng, 3, actions, observations, discount, sparse=True)
-    game = discounted_model(model)
+    game = outcome_model(model)
     plan = random_plan(game, layers, widths, rng)
     return model, game, plan, settled(game, plan, True)
 
@@ -224,7 +224,7 @@ def test_seed_fixes_the_result_and_threads_do_not_change_it():
 
 def test_later_climbs_go_on_from_the_best_or_start_afresh():
     model = dp.load("broadcast")
-    search = PlanSearch(discounted_model(model), guide_of(model), None, None, 0, QUICK)
+    search = PlanSearch(outcome_model(model), guide_of(model), None, None, 0, QUICK)
     best = []
     for number in range(len(search.sizes)):
         climb = search.climb(number, best)
@@ -244,11 +244,11 @@ def test_a_plan_that_earns_nothing_ends_its_sweeps():
 
 
 def test_fixed_sizes_are_kept_and_large_ones_left_out():
-    game, guide = discounted_model(dp.load("dectiger")), guide_of(dp.load("dectiger"))
+    game, guide = outcome_model(dp.load("dectiger")), guide_of(dp.load("dectiger"))
     fixed = PlanSearch(game, guide, 4, (2, 3), 0, QUICK)
     assert fixed.sizes == [(4, (2, 3))]
     model = making.model(np.random.default_rng(0), 2, (2,) * 8, (1,) * 8)
-    many = PlanSearch(discounted_model(model), guide_of(model), None, None, 0, QUICK)
+    many = PlanSearch(outcome_model(model), guide_of(model), None, None, 0, QUICK)
     assert many.sizes
     assert all(layers * np.prod(widths) * 3 <= 3_000_000 for layers, widths in many.sizes)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from decpomdp.core import InputError
-from decpomdp.domains.registry import simulator
+from decpomdp.domains.registry import build as simulator
 from decpomdp.environments.sumo import network
 from decpomdp.environments.sumo.grid import SumoGrid
 from decpomdp.environments.sumo.network import BLOCK, LEFT, RIGHT, STRAIGHT, Demand, actuated

@@ -50,8 +50,7 @@ def evaluate(
     """Compute the exact expected discounted reward of a team, or estimate it from test or recorded episodes."""
     from decpomdp.cli import after, runs
     from decpomdp.core import DecPOMDP, InputError
-    from decpomdp.domains.code import load_named
-    from decpomdp.domains.load import load
+    from decpomdp.domains.load import load, load_named
     from decpomdp.evaluation import exact_value, sampled_value
     from decpomdp.io.team import read_team
     from decpomdp.planners.common import PREFIX, played_by

@@ -35,7 +35,7 @@ def info(
     """Show states, agents, actions, observations and rewards of a problem."""
     from decpomdp.core import DecPOMDP
     from decpomdp.domains import registry
-    from decpomdp.domains.code import load_named
+    from decpomdp.domains.load import load_named
     from decpomdp.domains.references import best_known
 
     model = load_named(problem, discount)

@@ -232,7 +232,7 @@ def opened(
 ) -> Any:
     """The source of a run; it may be code only if the user has `named` it in this command."""
     if named and is_code(source):
-        from decpomdp.domains.code import load_named
+        from decpomdp.domains.load import load_named
 
         built = load_named(source, discount)
         return load_model(built) if command == "plan" else built  # type: ignore[arg-type]

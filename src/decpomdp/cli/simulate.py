@@ -39,7 +39,7 @@ def simulate(
     scheduler: options.Scheduler = None,
 ) -> None:
     """Play a policy and record observations, actions with their probabilities, and rewards."""
-    from decpomdp.domains.code import load_named
+    from decpomdp.domains.load import load_named
     from decpomdp.evaluation.sampled import mean_return
     from decpomdp.io.episodes import EpisodeWriter
 

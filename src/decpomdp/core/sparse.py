@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from decpomdp.core.agent import strides_of
 from decpomdp.core.model import DecPOMDP
 from decpomdp.kernels import sampling
-from decpomdp.kernels.model import AliasModel, DiscountedModel, FactoredModel, OutcomeModel, SparseRows
+from decpomdp.kernels.model import AliasModel, FactoredModel, OutcomeModel, SparseRows
 from decpomdp.kernels.sampling import Sampler
 
 T = TypeVar("T")
@@ -62,34 +62,19 @@ def outcome_model(model: DecPOMDP) -> OutcomeModel:
     counts, next_states, observations, chances = zip(
         *(_outcomes(model, u) for u in range(model.joint_actions)), strict=True
     )
+    actions = [len(agent.actions) for agent in model.agents]
     return OutcomeModel(
         offsets=_fixed(np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)),
         next_state=_fixed(np.concatenate(next_states)),
         observation=_fixed(np.concatenate(observations)),
         chance=_fixed(np.concatenate(chances)),
         reward=model.reward,
-        action_parts=_fixed(model.action_table()),
-        observation_parts=_fixed(model.observation_table()),
-        discount=model.discount,
-    )
-
-
-@_per_model
-def discounted_model(model: DecPOMDP) -> DiscountedModel:
-    """The same list with discounted probabilities."""
-    outcomes = outcome_model(model)
-    actions = [len(agent.actions) for agent in model.agents]
-    return DiscountedModel(
-        offsets=outcomes.offsets,
-        next_state=outcomes.next_state,
-        observation=outcomes.observation,
-        discounted=_fixed(model.discount * outcomes.chance),
-        reward=model.reward,
         start=model.start,
         actions=_fixed(np.array(actions, np.int64)),
         observations=_fixed(np.array([len(agent.observations) for agent in model.agents], np.int64)),
         action_strides=_fixed(strides_of(actions)),
-        observation_parts=outcomes.observation_parts,
+        action_parts=_fixed(model.action_table()),
+        observation_parts=_fixed(model.observation_table()),
         discount=model.discount,
     )
 

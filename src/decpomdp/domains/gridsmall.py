@@ -15,6 +15,12 @@ state, that is, the probability that they meet.
 Source: D. Bernstein, E. Hansen, S. Zilberstein. Bounded policy iteration for decentralized POMDPs. IJCAI 2005; the
 version with two observations is from C. Amato, D. Bernstein, S. Zilberstein. Optimal fixed-size controllers for
 decentralized POMDPs. AAMAS workshop on multi-agent sequential decision making in uncertain domains, 2006.
+
+`corners` is the version on a 3x3 grid whose robots see exactly where they are, but not each other. States: the cells of
+both robots, numbered row by row from 0 (top left) to 8 (bottom right). Agent 1 starts top right, agent 2 bottom left.
+Observations: the robot's own cell. Rewards: 1 for every step that begins with both robots top left or both bottom
+right. Source: C. Amato, J. Dibangoye, S. Zilberstein. Incremental policy generation for finite-horizon DEC-POMDPs.
+ICAPS 2009; rules and numbers as in the published file Grid3x3corners.dpomdp.
 """
 
 from dataclasses import replace
@@ -55,6 +61,27 @@ def build(discount: float = 0.9) -> DecPOMDP:
     meeting = np.eye(CELLS).ravel()  # [s1]
     reward = np.einsum("ust,t->us", model.transition, meeting)  # not rounded: the digest of this table is published
     return replace(model, reward=reward)
+
+
+def corners(discount: float = 0.9) -> DecPOMDP:
+    """Two robots on a 3x3 grid earn 1 for every step in which both are top left or both bottom right.
+
+    They start in the other two corners. Each sees its own cell only; moves go astray with probability 0.4.
+    """
+    side, last = 3, 2
+    sites = [{"kind": "site", "column": place, "row": place, "label": "meet"} for place in (0, last)]
+    return from_rules(
+        states=product(range(side**2), repeat=2),
+        actions=ACTIONS,
+        observations=range(side**2),
+        start=(last, side * last),
+        transition=lambda agent, state, action: moved(state[agent], action, side),
+        observation=lambda agent, next_state: next_state[agent],
+        reward=lambda state: float(state in {(0, 0), (8, 8)}),
+        discount=discount,
+        name="gridcorners",
+        scene=lambda state: [*sites, *({"kind": "agent", "column": c % side, "row": c // side} for c in state)],
+    )
 
 
 def _transition(state: int, actions: tuple[str, str]) -> dict[int, float]:

@@ -1,8 +1,16 @@
-"""Open a problem: by name, from a file, or a model or simulator itself."""
+"""Open a problem: by name, from a file, from a function in a Python file, or a model or simulator itself.
+
+`my_problem.py:build` is what the function `build` of that file returns. Code runs only when a person names it, in
+Python or on the command line (`load_named`). A name that was read from a file (`run.json`, `team.json`) is never run:
+`load` refuses names of code.
+"""
 
 import os
 import re
+import sys
+import traceback
 from pathlib import Path
+from types import ModuleType
 
 from decpomdp.core import DecPOMDP, InputError, Simulator, checks
 from decpomdp.core.agent import team_of_agents
@@ -11,7 +19,7 @@ from decpomdp.domains import registry
 from decpomdp.io.files import is_logged
 
 ENDINGS = (".dpomdp", ".dpomdp.gz")
-CODE = re.compile(r".+\.py(:\w*)?")  # a name of code: see code.py
+CODE = re.compile(r"(?P<path>.+\.py)(:(?P<function>\w*))?")  # a name of code
 
 Problem = str | os.PathLike[str] | DecPOMDP | Simulator
 
@@ -50,8 +58,6 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     if not isinstance(problem, str | os.PathLike) or not isinstance(os.fspath(problem), str):
         raise InputError(f"problem: expected a name or the path of a file, got {checks.kind_of(problem)}")
     text = os.fspath(problem)
-    if registry.is_simulator(text):
-        return registry.simulator(text, discount)
     if is_code(text):
         raise InputError(
             f"{text}: code is run only when it is named on the command line; in Python, pass the object that it builds"
@@ -62,7 +68,8 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
         from decpomdp.io.dpomdp.read import read_dpomdp
 
         return read_dpomdp(text, discount)
-    return registry.build(text, discount)
+    built: DecPOMDP | Simulator = registry.build(text, discount)
+    return built
 
 
 def is_code(problem: str) -> bool:
@@ -107,3 +114,47 @@ def _is_file(text: str) -> bool:
         return Path(text).is_file() or Path(text).is_fifo()
     except (OSError, ValueError):  # too long, or with a null byte
         return False
+
+
+def load_named(problem: str, discount: float | None = None) -> DecPOMDP | Simulator:
+    """Like `load`, for a name that was given on the command line: it may also be `file.py:function`."""
+    found = CODE.fullmatch(problem)
+    if found is None:
+        return load(problem, discount)
+    if not (found["function"] or "").isidentifier():
+        raise InputError(f"{problem}: expected the function that builds the problem, such as {found['path']}:build")
+    return opened(_built(found["path"], found["function"]), discount)
+
+
+def _line(error: Exception, path: str, file: str) -> str:
+    """The line of the user's file that an error comes from."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f"{path}:{lines[-1]}" if lines else path
+
+
+def _built(path: str, function: str) -> DecPOMDP | Simulator:
+    place = Path(path)
+    if not place.is_file():
+        raise InputError(f"{path}: no such file")
+    module = ModuleType(f"decpomdp_{place.stem}")
+    module.__file__ = str(place)
+    sys.modules[module.__name__] = module
+    sys.path.insert(0, str(place.absolute().parent))  # as for a script: it may import its neighbours
+    try:
+        exec(compile(place.read_bytes(), str(place), "exec"), vars(module))  # noqa: S102 - the user named it
+        build = getattr(module, function, None)
+        if not callable(build):
+            raise InputError(f"{path}: expected a function {function}, got {'none' if build is None else repr(build)}")
+        problem = build()
+    except InputError:
+        raise
+    except Exception as error:
+        reason = error.msg if isinstance(error, SyntaxError) else error
+        raise InputError(f"{_line(error, path, str(place))}: {type(error).__name__}: {reason}") from error
+    finally:
+        sys.path.remove(str(place.absolute().parent))
+    if isinstance(problem, DecPOMDP | Simulator):
+        return problem
+    raise InputError(f"{path}:{function}: expected a DecPOMDP or a Simulator, got {type(problem).__name__}")

@@ -7,10 +7,10 @@ is built, so that listing stays cheap.
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from decpomdp.core import DecPOMDP, InputError, Simulator, checks
+from decpomdp.core import InputError, checks
 
 PAPER = ("dectiger", "broadcast", "recycling", "gridsmall", "boxpushing", "marsrovers")
 SIX, FAMILIES, GENERATED, PLAYED = "the paper's six", "families of the field", "generated", "only played"
@@ -21,16 +21,14 @@ class Parameter(NamedTuple):
 
     name: str
     usual: int | str
-    least: int = 0
-    most: int = 0
-    words: tuple[str, ...] = ()
+    allowed: range | tuple[str, ...]
 
     def read(self, problem: str, text: str) -> int | str:
         """The value that a name gives."""
-        where = f"{problem}: {self.name}"
-        if self.words:
-            return checks.one_of(where, text, self.words)
-        return checks.whole(where, int(text) if text.lstrip("-").isdigit() else text, self.least, self.most)
+        where, allowed = f"{problem}: {self.name}", self.allowed
+        if not isinstance(allowed, range):
+            return checks.one_of(where, text, allowed)
+        return checks.whole(where, int(text) if text.lstrip("-").isdigit() else text, allowed[0], allowed[-1])
 
 
 class Family(NamedTuple):
@@ -54,7 +52,8 @@ KINDS = {  # of generated problems, with their usual sizes for two, three and fo
     "far": (5, 5, 5),
     "random": (6, 6, 6),
 }
-AGENTS = Parameter("agents", 2, 2, 4)
+GENERATED_FORM = "generated:KIND,agents=N,size=K,seed=S"
+AGENTS = Parameter("agents", 2, range(2, 5))
 MADE = "a reconstruction; rules or numbers are ours"
 FB_HSVI = "FB-HSVI, Dibangoye et al. 2016"
 OURS = "local search with the model, this project"
@@ -73,7 +72,7 @@ _FAMILIES = {
         "two nodes share a channel that carries one message at a time; in broadcast:mabc messages survive a collision "
         "(4 states, 2 actions, 2 observations)",
         "domains.broadcast:build",
-        (Parameter("variant", "file", words=("file", "mabc")),),
+        (Parameter("variant", "file", ("file", "mabc")),),
         published=(9.27, FB_HSVI),
     ),
     "recycling": Family(
@@ -116,14 +115,14 @@ _FAMILIES = {
         FAMILIES,
         "islands in a line share a radio channel; aloha:AGENTS,BACKLOG (27 states, 2 actions, 3 observations)",
         "domains.aloha:build",
-        (AGENTS._replace(usual=3, most=5), Parameter("backlog", 2, 1, 4)),
+        (Parameter("agents", 3, range(2, 6)), Parameter("backlog", 2, range(1, 5))),
     ),
     "firefighting": Family(
         FAMILIES,
         "agents fight fires in a row of houses; firefighting:AGENTS,HOUSES,LEVELS "
         "(27 states, 3 actions, 2 observations)",
         "domains.firefighting:build",
-        (AGENTS, Parameter("houses", 3, 2, 5), Parameter("levels", 3, 2, 5)),
+        (AGENTS, Parameter("houses", 3, range(2, 6)), Parameter("levels", 3, range(2, 6))),
         published=(-6.4442, OURS),
     ),
     "maintenance": Family(
@@ -131,7 +130,7 @@ _FAMILIES = {
         "N agents keep a system that runs while K components work, a reconstruction; maintenance:N,K "
         "(27 states, 3 actions, 2 observations)",
         "domains.maintenance:build",
-        (Parameter("n", 3, 2, 5), Parameter("k", 2, 1, 5)),
+        (Parameter("n", 3, range(2, 6)), Parameter("k", 2, range(1, 6))),
         note=MADE,
     ),
     "wireless": Family(
@@ -142,7 +141,7 @@ _FAMILIES = {
     "gridcorners": Family(
         FAMILIES,
         "two robots try to meet in a corner of a 3x3 grid (81 states, 5 actions, 9 observations)",
-        "domains.gridcorners:build",
+        "domains.gridsmall:corners",
         published=(5.8199, OURS),
     ),
     "firegraph": Family(
@@ -150,36 +149,33 @@ _FAMILIES = {
         "fire fighting in which each agent reaches two houses; firegraph:AGENTS,LEVELS "
         "(81 states, 2 actions, 2 observations)",
         "domains.firefighting:graph",
-        (AGENTS._replace(usual=3, most=5), Parameter("levels", 3, 2, 4)),
+        (Parameter("agents", 3, range(2, 6)), Parameter("levels", 3, range(2, 5))),
+    ),
+    "generated": Family(
+        GENERATED,
+        f"random structured problems; {GENERATED_FORM} with a kind of {', '.join(KINDS)} (2 to 256 states)",
+        "domains.generated:build",
+        (
+            Parameter("kind", "meeting", tuple(KINDS)),
+            AGENTS,
+            Parameter("size", 0, range(129)),
+            Parameter("seed", 1, range(2**31 + 1)),
+        ),
+    ),
+    "traffic": Family(
+        PLAYED,
+        "lights on a 10x10 grid of streets, a reconstruction; traffic:N for NxN "
+        "(10^20 states, 2 actions, 3 observations)",
+        "domains.traffic:named",
+        note="a reconstruction from the paper's description; rules and numbers are ours",
+    ),
+    "sumo": Family(  # in a higher layer: imported when it is opened
+        PLAYED,
+        "lights of a 4x4 or 10x10 grid in SUMO, needs decpomdp[sumo]; sumo:4, sumo:10, sumo:4:signs "
+        "(2 actions, 15 observations)",
+        "environments.sumo.grid:named",
     ),
 }
-
-GENERATED_FORM = "generated:KIND,agents=N,size=K,seed=S"
-_FAMILIES["generated"] = Family(
-    GENERATED,
-    f"random structured problems; {GENERATED_FORM} with a kind of {', '.join(KINDS)} (2 to 256 states)",
-    "domains.generated:build",
-    (
-        Parameter("kind", "meeting", words=tuple(KINDS)),
-        AGENTS,
-        Parameter("size", 0, 0, 128),
-        Parameter("seed", 1, 0, 2**31),
-    ),
-)
-
-# Simulators: `named(text, discount)` opens them. SUMO's module is in a higher layer, so it is imported when opened.
-_FAMILIES["traffic"] = Family(
-    PLAYED,
-    "lights on a 10x10 grid of streets, a reconstruction; traffic:N for NxN (10^20 states, 2 actions, 3 observations)",
-    "domains.traffic:named",
-    note="a reconstruction from the paper's description; rules and numbers are ours",
-)
-_FAMILIES["sumo"] = Family(
-    PLAYED,
-    "lights of a 4x4 or 10x10 grid in SUMO, needs decpomdp[sumo]; sumo:4, sumo:10, sumo:4:signs "
-    "(2 actions, 15 observations)",
-    "environments.sumo.grid:named",
-)
 
 
 def problems() -> tuple[str, ...]:
@@ -199,14 +195,37 @@ def problems() -> tuple[str, ...]:
     return tuple(name for name, own in _FAMILIES.items() if own.group != PLAYED)
 
 
+def simulators() -> tuple[str, ...]:
+    """The problems that can only be played."""
+    return tuple(name for name, own in _FAMILIES.items() if own.group == PLAYED)
+
+
+def is_model(name: str) -> bool:
+    """Whether the name, with or without parameters, is that of a built-in problem with a model."""
+    return _base(name) in problems()
+
+
+def is_built_in(name: str) -> bool:
+    """Whether the name, with or without parameters, is that of a built-in problem."""
+    return _base(name) in _FAMILIES
+
+
+def family(name: str) -> Family:
+    """The family of a built-in problem: group, summary and parameters."""
+    if isinstance(name, str) and is_built_in(name):
+        return _FAMILIES[_base(name)]
+    close = difflib.get_close_matches(_base(str(name)).lower(), _FAMILIES, n=1, cutoff=0.4)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    raise InputError(f"problem: expected one of {', '.join(_FAMILIES)}, got {name!r}{hint}")
+
+
 def note(name: str) -> str | None:
     """A pitfall of the labels or numbers of this problem, or None.
 
     >>> note("dectiger") is None, note("recycling")[:30]
     (True, 'labels are those of the publis')
     """
-    base = name.partition(":")[0]
-    return _FAMILIES[base].note if base in _FAMILIES else None
+    return family(name).note if is_built_in(name) else None
 
 
 def published(name: str) -> tuple[float, str] | None:
@@ -217,50 +236,18 @@ def published(name: str) -> tuple[float, str] | None:
 def rules_of(name: str) -> str:
     """The rules of a problem in a few sentences."""
     builder: object = _builder(family(name))
-    if ":" in name and is_generated(name):  # the rules of its kind
+    if name.startswith("generated:"):  # the rules of its kind
         builder = importlib.import_module("decpomdp.domains.generated").KINDS[_values(name)[0]]
     return " ".join((inspect.getdoc(builder) or "").split())
 
 
-def simulators() -> tuple[str, ...]:
-    """The problems that can only be played."""
-    return tuple(name for name, own in _FAMILIES.items() if own.group == PLAYED)
-
-
-def is_simulator(name: str) -> bool:
-    """Whether the name, with or without a size, is that of a simulator."""
-    return name.partition(":")[0] in simulators()
-
-
-def is_model(name: str) -> bool:
-    """Whether the name, with or without parameters, is that of a built-in problem with a model."""
-    return name.partition(":")[0] in problems()
-
-
-def is_built_in(name: str) -> bool:
-    """Whether the name, with or without parameters, is that of a built-in problem."""
-    return name.partition(":")[0] in _FAMILIES
-
-
-def is_generated(name: str) -> bool:
-    """Whether the name is that of a generated problem."""
-    return name.partition(":")[0] == "generated"
-
-
-def simulator(name: str, discount: float | None = None) -> Simulator:
-    """The simulator called `name`; its usual discount is 0.9."""
-    problem: Simulator = _builder(family(name))(name, discount)
-    return problem
-
-
-def build(name: str, discount: float | None = None) -> DecPOMDP:
-    """The problem called `name`; its usual discount is 0.9."""
-    own, values = family(name), _values(name)
-    given: dict[str, object] = {} if discount is None else {"discount": discount}
-    if own.parameters:
-        given["name"] = canonical(name)
-    problem: DecPOMDP = _builder(own)(*values, **given)
-    return problem
+def build(name: str, discount: float | None = None) -> Any:
+    """The problem called `name`, a model or a simulator; its usual discount is 0.9."""
+    own = family(name)
+    if own.group == PLAYED:
+        return _builder(own)(name, discount)
+    named = {"name": canonical(name)} if own.parameters else {}
+    return _builder(own)(*_values(name), **named, **({} if discount is None else {"discount": discount}))
 
 
 def canonical(name: str) -> str:
@@ -269,14 +256,11 @@ def canonical(name: str) -> str:
     >>> canonical("firefighting:houses=4"), canonical("firefighting:2,3,3")
     ('firefighting:2,4,3', 'firefighting')
     """
-    values = _values(name)
-    base = name.partition(":")[0]
-    parameters = _FAMILIES[base].parameters
-    if is_generated(name):
-        named = [f"{parameter.name}={value}" for parameter, value in zip(parameters, values, strict=True)]
-        return f"{base}:{values[0]},{','.join(named[1:])}"
-    usual = [parameter.usual for parameter in parameters]
-    return base if list(values) == usual else f"{base}:{','.join(map(str, values))}"
+    base, values = _base(name), _values(name)
+    if base == "generated":
+        return "generated:{},agents={},size={},seed={}".format(*values)
+    usual = tuple(parameter.usual for parameter in family(name).parameters)
+    return base if values == usual else f"{base}:{','.join(map(str, values))}"
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -295,45 +279,32 @@ def split_names(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _base(name: str) -> str:
+    return name.partition(":")[0]
+
+
 def _values(name: str) -> tuple[int | str, ...]:
     """The parameters of a name, in order."""
-    parameters = family(name).parameters
-    _, colon, text = name.partition(":")
-    known = {parameter.name: parameter for parameter in parameters}
+    parameters = {parameter.name: parameter for parameter in family(name).parameters}
+    base, colon, text = name.partition(":")
     given: dict[str, int | str] = {}
     for place, part in enumerate(text.split(",") if colon else ()):
         key, sign, value = part.strip().rpartition("=")
         if not sign and place < len(parameters):
-            key = parameters[place].name
-        if key not in known or key in given:
-            raise InputError(f"{name}: expected {_signature(name, parameters)}, got {part.strip()!r}")
-        given[key] = known[key].read(name, value)
-    values = tuple(given.get(parameter.name, parameter.usual) for parameter in parameters)
-    if is_generated(name) and not given.get("size"):
+            key = list(parameters)[place]
+        if key not in parameters or key in given:
+            form = f"{base}:{','.join(parameters).upper()}" if parameters else f"{base} without parameters"
+            wanted = GENERATED_FORM if base == "generated" else form
+            raise InputError(f"{name}: expected {wanted}, got {part.strip()!r}")
+        given[key] = parameters[key].read(name, value)
+    values = tuple(given.get(own.name, own.usual) for own in parameters.values())
+    if base == "generated" and not given.get("size"):
         kind, agents, _, seed = values
         return kind, agents, KINDS[str(kind)][int(agents) - 2], seed
     return values
-
-
-def _signature(name: str, parameters: Iterable[Parameter]) -> str:
-    if is_generated(name):
-        return GENERATED_FORM
-    words = ",".join(parameter.name.upper() for parameter in parameters)
-    base = name.partition(":")[0]
-    return f"{base}:{words}" if words else f"{base} without parameters"
 
 
 def _builder(own: Family) -> Callable[..., Any]:
     module, _, function = own.place.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(f"decpomdp.{module}"), function)
     return found
-
-
-def family(name: str) -> Family:
-    """The family of a built-in problem: group, summary and parameters."""
-    base = str(name).partition(":")[0]
-    if isinstance(name, str) and base in _FAMILIES:
-        return _FAMILIES[base]
-    close = difflib.get_close_matches(base.lower(), _FAMILIES, n=1, cutoff=0.4)
-    hint = f" (did you mean {close[0]}?)" if close else ""
-    raise InputError(f"problem: expected one of {', '.join(_FAMILIES)}, got {name!r}{hint}")

@@ -65,8 +65,6 @@ def deviate(
     n: int,
     state: NDArray,  # [p] reachable pairs
     base: NDArray,  # [p] joint action when agent n takes action 0
-    step: int,
-    choices: int,
     beside: NDArray,  # [p, y] joint next node when agent n goes to node 0
     stride: int,
     nodes: int,  # of agent n in the next layer
@@ -75,8 +73,8 @@ def deviate(
     """Mark what one step may lead to when agent n does anything and moves anywhere."""
     states = model.reward.shape[1]
     for p in range(len(state)):
-        for a in range(choices):
-            place = (base[p] + step * a) * states + state[p]
+        for a in range(model.actions[n]):
+            place = (base[p] + model.action_strides[n] * a) * states + state[p]
             for e in range(model.offsets[place], model.offsets[place + 1]):
                 first = beside[p, model.observation[e]]
                 for j in range(nodes):
@@ -89,7 +87,6 @@ def gains(
     n: int,
     own: NDArray,  # [k] node of agent n
     base: NDArray,  # [k] joint action when agent n takes action 0
-    step: int,  # between joint actions when agent n takes the next one
     state: NDArray,  # [k]
     weight: NDArray,  # [k]
     beside: NDArray,  # [k, y] joint next node when agent n goes to node 0
@@ -104,7 +101,7 @@ def gains(
     for k in range(len(state)):
         i = own[k]
         for a in range(choices):
-            u = base[k] + step * a
+            u = base[k] + model.action_strides[n] * a
             place = u * states + state[k]
             earned[i, a] += weight[k] * model.reward[u, state[k]]
             for e in range(model.offsets[place], model.offsets[place + 1]):

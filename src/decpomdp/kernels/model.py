@@ -4,7 +4,6 @@ All NamedTuples hold the same entries, because sums over them must be taken in d
 
 - `FactoredModel`: transition and observation apart, for backups that sum over y before s1;
 - `OutcomeModel`: the possible (s1, y) of every (u, s) in one list, for teams that move on y;
-- `DiscountedModel`: that list (the same memory) with discounted probabilities, for plans over an infinite horizon;
 - `AliasModel`: alias tables of that list, for drawing one outcome in constant time.
 
 A kernel gets only what it reads: every array of an argument costs 0.13 us per call and lengthens compilation.
@@ -45,23 +44,11 @@ class OutcomeModel(NamedTuple):
     observation: NDArray[np.int64]  # [e] y
     chance: NDArray[np.float64]  # [e] P(s1, y | s, u)
     reward: NDArray[np.float64]  # [u, s]
-    action_parts: NDArray[np.int64]  # [u, n]
-    observation_parts: NDArray[np.int64]  # [y, n]
-    discount: float
-
-
-class DiscountedModel(NamedTuple):
-    """The same outcomes, discounted, with the start and the agents' sizes."""
-
-    offsets: NDArray[np.int64]  # [u * S + s, + 1]
-    next_state: NDArray[np.int64]  # [e] s1
-    observation: NDArray[np.int64]  # [e] y
-    discounted: NDArray[np.float64]  # [e] discount * P(s1, y | s, u)
-    reward: NDArray[np.float64]  # [u, s]
     start: NDArray[np.float64]  # [s]
-    actions: NDArray[np.int64]  # [n]
-    observations: NDArray[np.int64]  # [n]
+    actions: NDArray[np.int64]  # [n] how many
+    observations: NDArray[np.int64]  # [n] how many
     action_strides: NDArray[np.int64]  # [n] u = sum of actions times strides
+    action_parts: NDArray[np.int64]  # [u, n]
     observation_parts: NDArray[np.int64]  # [y, n]
     discount: float
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import helper, inlined, kernel
-from decpomdp.kernels.model import DiscountedModel
+from decpomdp.kernels.model import OutcomeModel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -72,7 +72,7 @@ def first_joint(plan: LayeredPlan) -> int:
 
 
 @helper
-def fill_joint(model: DiscountedModel, plan: LayeredPlan, m: int, buffers: PlanBuffers) -> None:
+def fill_joint(model: OutcomeModel, plan: LayeredPlan, m: int, buffers: PlanBuffers) -> None:
     """Joint actions and moves of layer m."""
     for q in range(buffers.action.shape[1]):
         u = 0
@@ -87,7 +87,7 @@ def fill_joint(model: DiscountedModel, plan: LayeredPlan, m: int, buffers: PlanB
 
 
 @helper
-def reach(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, closed: bool) -> int:
+def reach(model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, closed: bool) -> int:
     """Mark the places where the team can ever be and list them; how many."""
     mark, places = buffers.mark, buffers.places
     layers, states, width = mark.shape
@@ -125,7 +125,7 @@ def reach(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, close
 
 
 @kernel
-def survey(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, closed: bool) -> int:
+def survey(model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, closed: bool) -> int:
     """Joint tables of the whole plan, and the places where the team can be; how many."""
     for m in range(buffers.mark.shape[0]):
         fill_joint(model, plan, m, buffers)
@@ -134,7 +134,7 @@ def survey(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, clos
 
 @helper
 def worth(
-    model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, weights: int, following: int
+    model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, weights: int, following: int
 ) -> None:
     """buffers.direct, buffers.score: every choice of agent n's nodes in layer m, the others fixed.
 
@@ -163,24 +163,28 @@ def worth(
                 for e in range(model.offsets[row], model.offsets[row + 1]):
                     o = model.observation_parts[model.observation[e], n]
                     to = buffers.after[m, q, model.observation[e]] - plan.move[n, m, i, o] * stride
-                    share = mass * model.discounted[e]
+                    share = mass * (model.discount * model.chance[e])
                     for j in range(size):
                         score[i, a, o, j] += share * buffers.v[following, model.next_state[e], to + j * stride]
 
 
 @inlined
-def value_of(model: DiscountedModel, buffers: PlanBuffers, m: int, s: int, q: int, v: Floats, following: int) -> float:
+def value_of(model: OutcomeModel, buffers: PlanBuffers, m: int, s: int, q: int, v: Floats, following: int) -> float:
     """The value of a place, given that of the next layer, v[following]."""
     u = buffers.action[m, q]
     row = u * len(model.start) + s
     x = model.reward[u, s]
     for e in range(model.offsets[row], model.offsets[row + 1]):
-        x += model.discounted[e] * v[following, model.next_state[e], buffers.after[m, q, model.observation[e]]]
+        x += (
+            model.discount
+            * model.chance[e]
+            * v[following, model.next_state[e], buffers.after[m, q, model.observation[e]]]
+        )
     return x
 
 
 @helper
-def at_start(model: DiscountedModel, plan: LayeredPlan, v: Floats) -> float:
+def at_start(model: OutcomeModel, plan: LayeredPlan, v: Floats) -> float:
     """The value of the plan."""
     q, total = first_joint(plan), 0.0
     for s in range(len(model.start)):
@@ -189,7 +193,7 @@ def at_start(model: DiscountedModel, plan: LayeredPlan, v: Floats) -> float:
 
 
 @helper
-def back(model: DiscountedModel, buffers: PlanBuffers, m: int, v: Floats, following: int) -> None:
+def back(model: OutcomeModel, buffers: PlanBuffers, m: int, v: Floats, following: int) -> None:
     """v[m]: the value of layer m everywhere, given v[following]."""
     for s in range(v.shape[1]):
         for q in range(v.shape[2]):
@@ -197,7 +201,7 @@ def back(model: DiscountedModel, buffers: PlanBuffers, m: int, v: Floats, follow
 
 
 @helper
-def everywhere(model: DiscountedModel, buffers: PlanBuffers, closed: bool, v: Floats) -> None:
+def everywhere(model: OutcomeModel, buffers: PlanBuffers, closed: bool, v: Floats) -> None:
     """Back up all layers once, the last from the first as it was (or from 0)."""
     layers, states, width = buffers.mark.shape
     for s in range(states):
@@ -208,7 +212,7 @@ def everywhere(model: DiscountedModel, buffers: PlanBuffers, closed: bool, v: Fl
 
 
 @helper
-def where_met(model: DiscountedModel, buffers: PlanBuffers, size: int, v: Floats) -> tuple[float, float]:
+def where_met(model: OutcomeModel, buffers: PlanBuffers, size: int, v: Floats) -> tuple[float, float]:
     """`everywhere` of a closed plan, only at the places; the least and the greatest rise in the first layer."""
     layers, states, width = buffers.mark.shape
     low, high = np.inf, -np.inf
@@ -235,7 +239,7 @@ def enough(shrink: float) -> int:
 
 @helper
 def values(
-    model: DiscountedModel,
+    model: OutcomeModel,
     plan: LayeredPlan,
     buffers: PlanBuffers,
     closed: bool,
@@ -270,7 +274,7 @@ def values(
 
 
 @helper
-def spread(model: DiscountedModel, buffers: PlanBuffers, closed: bool) -> None:
+def spread(model: OutcomeModel, buffers: PlanBuffers, closed: bool) -> None:
     """Values of a closed plan also where the team cannot be: they only guide choices, so ROUGH is enough."""
     layers, states, width = buffers.mark.shape
     shrink = model.discount**layers
@@ -291,7 +295,7 @@ def spread(model: DiscountedModel, buffers: PlanBuffers, closed: bool) -> None:
 
 @helper
 def occupancies(
-    model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, closed: bool, tolerance: float, size: int
+    model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, closed: bool, tolerance: float, size: int
 ) -> None:
     """buffers.f[m, s, q]: discounted visits from the start, but for the last `tolerance` of them."""
     layers, states, width = buffers.mark.shape
@@ -320,5 +324,5 @@ def occupancies(
                 row = buffers.action[m, q] * states + s
                 for e in range(model.offsets[row], model.offsets[row + 1]):
                     to = (on * states + model.next_state[e]) * width + buffers.after[m, q, model.observation[e]]
-                    wave[1 - now, to] += share * model.discounted[e]
+                    wave[1 - now, to] += share * (model.discount * model.chance[e])
         now, mass, step = 1 - now, mass * model.discount, step + 1

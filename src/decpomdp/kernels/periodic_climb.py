@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import helper, kernel
-from decpomdp.kernels.model import DiscountedModel
+from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.periodic import (
     Floats,
     Ints,
@@ -61,7 +61,7 @@ def below(random: NDArray[np.uint64], limit: int) -> int:
 
 @helper
 def chosen(
-    model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int, margin: float
+    model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int, margin: float
 ) -> float:
     """Give node i its best action and moves by buffers.direct and buffers.score; the gain. Ties change nothing."""
     size, score, move = plan.widths[n], buffers.score, plan.move
@@ -101,7 +101,7 @@ def reached(plan: LayeredPlan, mark: NDArray[np.bool_], m: int, n: int, i: int) 
 
 
 @helper
-def merge(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int) -> bool:
+def merge(model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int) -> bool:
     """Redirect moves to equal nodes of layer m to the first of them; whether there were any."""
     size, before = plan.widths[n], (m - 1) % buffers.mark.shape[0]
     merged = False
@@ -135,7 +135,7 @@ def clear_belief(buffers: PlanBuffers) -> None:
 
 
 @helper
-def edge_belief(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int) -> bool:
+def edge_belief(model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int) -> bool:
     """The belief after agent n leaves a random node of the layer before on a random observation.
 
     Agent n is in node i. False when that move never occurs.
@@ -155,7 +155,7 @@ def edge_belief(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers,
                 if model.observation_parts[y, n] == o:
                     to = buffers.after[before, q, y]
                     to += (i - part(plan, to, n)) * plan.strides[n]
-                    f[layers, model.next_state[e], to] += f[before, s, q] * model.discounted[e]
+                    f[layers, model.next_state[e], to] += f[before, s, q] * (model.discount * model.chance[e])
                     drawn = True
     return drawn
 
@@ -179,7 +179,7 @@ def layer_after(buffers: PlanBuffers, m: int, closed: bool) -> int:
 
 
 @helper
-def refresh(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, closed: bool) -> None:
+def refresh(model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, closed: bool) -> None:
     """Every unreached node of agent n in layer m becomes the best response to a random belief."""
     layers, following = buffers.mark.shape[0], layer_after(buffers, m, closed)
     merged = merge(model, plan, buffers, m, n)
@@ -212,7 +212,7 @@ def copy(source: Floats, target: Floats) -> None:
 
 @helper
 def tried(
-    model: DiscountedModel,
+    model: OutcomeModel,
     plan: LayeredPlan,
     buffers: PlanBuffers,
     m: int,
@@ -253,7 +253,7 @@ def tried(
 
 @kernel
 def sweeps(
-    model: DiscountedModel,
+    model: OutcomeModel,
     plan: LayeredPlan,
     buffers: PlanBuffers,
     closed: bool,
@@ -317,12 +317,12 @@ def random_place(buffers: PlanBuffers, m: int) -> int:
 
 
 @helper
-def outcome(model: DiscountedModel, buffers: PlanBuffers, row: int) -> int:
+def outcome(model: OutcomeModel, buffers: PlanBuffers, row: int) -> int:
     """A random outcome of a (u, s)."""
     rest = model.discount * below(buffers.random, FINE) / FINE
     e, last = model.offsets[row], model.offsets[row + 1] - 1
     while e < last:
-        rest -= model.discounted[e]
+        rest -= model.discount * model.chance[e]
         if rest < 0.0:
             break
         e += 1
@@ -331,7 +331,7 @@ def outcome(model: DiscountedModel, buffers: PlanBuffers, row: int) -> int:
 
 @kernel
 def kick(
-    model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, guide: Ints, longest: int, seed: np.uint64
+    model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, guide: Ints, longest: int, seed: np.uint64
 ) -> None:
     """Change `plan`; `guide[s]` is the best joint action when the state is known. Needs buffers.mark of the plan."""
     begin_random(buffers, seed, 1)

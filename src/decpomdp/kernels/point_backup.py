@@ -18,6 +18,7 @@ whether agent n follows and what it does otherwise.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decpomdp.kernels.beliefs import (
     BeliefPoints,
@@ -33,7 +34,7 @@ from decpomdp.kernels.beliefs import (
 from decpomdp.kernels.compiled import kernel
 from decpomdp.kernels.model import AliasModel, FactoredModel
 from decpomdp.kernels.rollout import Paths
-from decpomdp.kernels.sampling import HALF, draw, pick, stream
+from decpomdp.kernels.sampling import HALF, draw, pick
 
 UNIT = 1.0 / 18446744073709551616.0  # 2^-64: from 64 random bits to [0, 1)
 
@@ -222,18 +223,16 @@ def wander(
     world: AliasModel,
     model: FactoredModel,
     leader: Leader,
-    seed: np.uint64,
-    first: int,
-    episodes: int,
-    horizon: int,
+    keys: NDArray[np.uint64],  # [k]
     paths: Paths,
+    horizon: int,
 ) -> None:
-    """Play the episodes first, first + 1, ... of the sequence that `seed` fixes."""
+    """Episodes into rows 0 .. len(keys) * horizon of `paths`."""
     agents, states = len(leader.sizes), model.reward.shape[1]
     scratch, scores = scratch_for(states, model.symbols, model.widest), np.empty(len(leader.actions))
     held, weights = np.empty(states, np.int64), np.empty(states)
-    for k in range(episodes):
-        key = stream(seed, first + k)
+    for k in range(len(keys)):
+        key = keys[k]
         state = pick(world.start, 0, draw(key, 0))
         size = len(leader.start)
         for s in range(size):

@@ -23,8 +23,7 @@ from decpomdp.core import NO_OBSERVATION, Controller, DecPOMDP, Episodes, InputE
 from decpomdp.core.episodes import PER_ROW
 from decpomdp.core.model import horizon_of
 from decpomdp.domains import registry
-from decpomdp.domains.code import load_named
-from decpomdp.domains.load import is_code
+from decpomdp.domains.load import is_code, load_named
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.io.files import read_bytes
 from decpomdp.io.runs import Run, source_digest

@@ -12,10 +12,10 @@ from decpomdp.core.sparse import alias_model
 from decpomdp.domains.load import load_model
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import rollout
-from decpomdp.kernels.rollout import Paths, Players, empty_paths
-from decpomdp.kernels.sampling import key_of
+from decpomdp.kernels.rollout import Paths, Players, cut_paths
+from decpomdp.kernels.sampling import key_of, streams
 
-PIECE = 4096  # joint steps that one thread plays at a time, about
+PIECE = 16384  # joint steps that one thread plays at a time, about
 
 
 class DenseSimulator:
@@ -44,13 +44,13 @@ class DenseSimulator:
     def __init__(self, model: DecPOMDP | str | os.PathLike[str]) -> None:
         self.model = load_model(model)
         self.world = alias_model(self.model)
-        self._seed = np.uint64(0)
+        self._keys = np.zeros(0, np.uint64)
         self._time = 0
         self._states = np.zeros(0, np.int64)
 
     def __reduce__(self) -> "tuple[type[DenseSimulator], tuple[DecPOMDP], dict[str, object]]":
         """Pickle only the model: its tables are larger and quick to rebuild."""
-        return DenseSimulator, (self.model,), {"_seed": self._seed, "_time": self._time, "_states": self._states}
+        return DenseSimulator, (self.model,), {"_keys": self._keys, "_time": self._time, "_states": self._states}
 
     @property
     def agents(self) -> tuple[Agent, ...]:
@@ -75,14 +75,15 @@ class DenseSimulator:
     def reset(self, episodes: int, seed: int) -> None:
         """Start a batch. A model has no observation before the first action."""
         count, key = whole("episodes", episodes, 1, 2**40), whole("seed", seed, 0, 2**64 - 1)
-        self._seed, self._time, self._states = key_of(key), 0, np.empty(count, np.int64)
-        rollout.begin(self.world, self._seed, self._states)
+        self._keys, self._time, self._states = streams(key_of(key), np.arange(count)), 0, np.empty(count, np.int64)
+        rollout.begin(self.world, self._keys, self._states)
 
     def step(self, actions: NDArray[np.integer]) -> Step:
         """Take actions[k, n]; a model's episodes never terminate."""
-        chosen = checked_actions(actions, len(self._states), self.agents)
+        chosen = checked_actions(actions, len(self._states), self.agents, np.int16)
         observations, rewards = np.empty(chosen.shape, np.int16), np.empty(len(chosen))
-        rollout.advance(self.world, self._seed, self._time, self._states, chosen, observations, rewards)
+        counter = 1 + self._time * (1 + 2 * len(self.agents))
+        rollout.advance(self.world, self._keys, counter, self._states, chosen, observations, rewards)
         self._time += 1
         return Step(observations, rewards, np.zeros(len(chosen), bool))
 
@@ -100,16 +101,8 @@ class DenseSimulator:
 
         Independent of the number of threads, and of how `first` and `episodes` divide the sequence.
         """
-        paths = empty_paths(episodes * horizon, len(self.agents), behaviour)
-        size = max(1, PIECE // horizon)
-
-        def piece(number: int) -> None:
-            begin, end = number * size, min(episodes, (number + 1) * size)
-            rows = slice(begin * horizon, end * horizon)
-            part = Paths._make(field[rows] for field in paths)
-            rollout.play(self.world, players, key_of(seed), first + begin, end - begin, horizon, part)
-
-        engine.run(piece, -(-episodes // size), threads)
+        paths, parts = cut_paths(seed, first, episodes, horizon, len(self.agents), behaviour, PIECE // horizon)
+        engine.run(lambda k: rollout.play(self.world, players, *parts[k], horizon), len(parts), threads)
         return paths
 
 

@@ -12,7 +12,7 @@ from decpomdp.core.checks import array
 from decpomdp.core.checks import rewards as checked_rewards
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players, empty_paths
-from decpomdp.kernels.sampling import Sampler, key_of, sampler
+from decpomdp.kernels.sampling import Sampler, key_of, sampler, streams
 
 Look = Callable[[], None]
 
@@ -93,11 +93,11 @@ def play_batch(
     actions, nodes = np.zeros((episodes, agents), np.int16), np.zeros((episodes, agents), np.int16)
     beliefs = np.zeros((episodes, agents, players.initial.shape[2]))
     running, lengths = np.ones(episodes, bool), np.zeros(episodes, np.int64)
-    seen = begin_batch(simulator, episodes, seed)
+    seen, keys = begin_batch(simulator, episodes, seed), streams(key_of(seed), np.arange(episodes))
     if look is not None:
         look()
     for t in range(horizon):
-        rollout.choose(players, key_of(seed), t, seen, nodes, actions, beliefs, table.behaviour[t])
+        rollout.choose(players, keys, t, seen, nodes, actions, beliefs, table.behaviour[t])
         table.observations[t], table.actions[t], table.nodes[t] = seen, actions, nodes
         lengths += running
         seen, table.rewards[t], ended = step_batch(simulator, actions, running)

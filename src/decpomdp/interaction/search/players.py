@@ -10,6 +10,7 @@ remaining steps, so the results do not depend on the number of threads.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from copy import copy
+from functools import partial
 from typing import Self, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from decpomdp.interaction.episode_player import OutOfSteps
 from decpomdp.interaction.search.machines import Plan, pack
 from decpomdp.kernels import machines
 from decpomdp.kernels.machines import PlayedBatch, RandomWindow, Soft
+from decpomdp.kernels.sampling import streams
 from decpomdp.rollouts import DenseSimulator
 from decpomdp.rollouts.play import begin_batch, step_batch
 
@@ -30,7 +32,7 @@ BATCH = 1000  # episodes that are recorded, or played by a simulator, at a time
 
 Result = TypeVar("Result")
 Actions = NDArray[np.int16]  # [k, n]; observations and nodes likewise
-Choose = Callable[[int, int, Actions, Actions, Actions], None]  # (first episode, t, observations, nodes, actions)
+Choose = Callable[[NDArray[np.uint64], int, Actions, Actions, Actions], None]  # (keys, t, seen, nodes, actions)
 
 
 def no_exploration(agents: int) -> RandomWindow:
@@ -163,9 +165,7 @@ class BatchPlayer(Player):
             out[begin : begin + count] = self._discounted(played, window.begin)
 
     def sample(self, soft: Soft, episodes: int, horizon: int, seed: int) -> PlayedBatch:
-        def choose(first: int, t: int, seen: Actions, nodes: Actions, actions: Actions) -> None:
-            machines.sample_batch(soft, np.uint64(seed), first, t, seen, nodes, actions)
-
+        choose = partial(machines.sample_batch, soft)
         return joined([self._play(choose, count, horizon, seed, first) for first, count in self._batches(episodes)])
 
     def elites(
@@ -196,23 +196,19 @@ class BatchPlayer(Player):
     def _follow(
         self, plan: Plan, window: RandomWindow, episodes: int, horizon: int, seed: int, first: int
     ) -> PlayedBatch:
-        packed = pack(plan, self)
-
-        def choose(first: int, t: int, seen: Actions, nodes: Actions, actions: Actions) -> None:
-            machines.follow_batch(packed, window, np.uint64(seed), first, t, seen, nodes, actions)
-
-        return self._play(choose, episodes, horizon, seed, first)
+        return self._play(partial(machines.follow_batch, pack(plan, self), window), episodes, horizon, seed, first)
 
     def _play(self, choose: Choose, episodes: int, horizon: int, seed: int, first: int) -> PlayedBatch:
         played = empty_batch(episodes, horizon, len(self.agents))
         played.rewards[:] = 0.0
-        running, nodes = np.ones(episodes, bool), np.zeros((episodes, len(self.agents)), np.int16)
+        running, (nodes, actions) = np.ones(episodes, bool), np.zeros((2, episodes, len(self.agents)), np.int16)
+        keys = streams(np.uint64(seed), np.arange(first, first + episodes))
         seen = begin_batch(self.simulator, episodes, batch_seed(seed, first))
         for t in range(horizon):
             self.spend(int(running.sum()))
-            choose(first, t, seen, nodes, played.actions[:, t])
-            played.observations[:, t], played.nodes[:, t] = seen, nodes
-            seen, played.rewards[:, t], ended = step_batch(self.simulator, played.actions[:, t], running)
+            choose(keys, t, seen, nodes, actions)
+            played.observations[:, t], played.nodes[:, t], played.actions[:, t] = seen, nodes, actions
+            seen, played.rewards[:, t], ended = step_batch(self.simulator, actions, running)
             played.lengths[running] = t + 1
             running &= ~ended
             if not running.any():

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Team
+from decpomdp.core.agent import strides_of
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy
@@ -120,7 +121,7 @@ def start_in(plane: Hyperplane, occupancy: Occupancy) -> Continuation:
     """The best continuation of an occupancy state by a hyperplane's team that turns of best responses find."""
     counts = plane.layer.counts
     firsts = np.concatenate([[0], np.cumsum(occupancy.counts)]).astype(np.int64)
-    strides = np.array([math.prod(counts[n + 1 :]) for n in range(len(counts))], np.int64)
+    strides = strides_of(counts)
     common = int(kernels.best_joint_node(occupancy.state, occupancy.weight, plane.values))
     chosen = np.repeat(np.array(np.unravel_index(common, counts), np.int64), occupancy.counts)
     close = CLOSE * max(1.0, float(np.abs(plane.values[:, common]).max()))

@@ -68,15 +68,9 @@ def gathered(
     )
 
 
-def action_counts(dynamics: OutcomeModel) -> list[int]:
-    """[n]: the agents' numbers of actions."""
-    return [int(last) + 1 for last in dynamics.action_parts[-1]]
-
-
 def chosen(dynamics: OutcomeModel, labels: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:
     """[j]: the joint action that a rule takes in every joint label."""
-    taken = tuple(own[labels[:, n]] for n, own in enumerate(rule))
-    return np.ravel_multi_index(taken, action_counts(dynamics))
+    return np.stack([own[labels[:, n]] for n, own in enumerate(rule)], axis=-1) @ dynamics.action_strides
 
 
 def reward_of(dynamics: OutcomeModel, occupancy: Occupancy, rule: Rule) -> float:
@@ -89,7 +83,7 @@ def follow(dynamics: OutcomeModel, occupancy: Occupancy, rule: Rule) -> tuple[Oc
     """The next occupancy state, not compressed, and the new label of (old label, observation), flat per agent."""
     actions = np.repeat(chosen(dynamics, occupancy.labels, rule), np.diff(occupancy.groups))
     row, after, seen, mass = kernels.successors(dynamics, occupancy.state, occupancy.weight, actions)
-    sizes = dynamics.observation_parts.max(axis=0) + 1
+    sizes = dynamics.observations
     raw = occupancy.row_labels()[row] * sizes + dynamics.observation_parts[seen]  # [entry, n]
     new = np.empty_like(raw)
     labelling = []

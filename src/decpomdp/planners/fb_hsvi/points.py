@@ -33,7 +33,7 @@ from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.bounds import CentralBound
 from decpomdp.planners.fb_hsvi.compression import DIGITS, composed, compress
 from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes
-from decpomdp.planners.fb_hsvi.occupancy import Occupancy, Rule, action_counts, follow, reward_of
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy, Rule, follow, reward_of
 from decpomdp.planners.fb_hsvi.policy_graph import Layer, LayeredGraph, last_layer, layer_of
 from decpomdp.planners.fb_hsvi.rules import Game, Ranking, game_of
 
@@ -136,7 +136,7 @@ class OccupancyPoints:
             tables = np.empty((len(xi.labels), len(self.dynamics.reward)))
             vectors = self.central.at(None if point.left is None else point.left - 1)
             kernels.payoffs(self.dynamics, xi.groups, xi.state, xi.weight, vectors, tables)
-            self._games[point.number] = game_of(tables, xi.labels, xi.counts, action_counts(self.dynamics))
+            self._games[point.number] = game_of(tables, xi.labels, xi.counts, self.dynamics.actions)
         game = self._games[point.number]
         if point.ranking is None:
             point.ranking = Ranking.of(game)

@@ -17,7 +17,6 @@ one, are merged (greedily, `kernels.fold`): the team acts the same in everything
 start is unchanged.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,11 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, Team
+from decpomdp.core.agent import strides_of
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels import machines as fold_kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.occupancy import successors
-from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, action_counts, chosen, gathered
+from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, chosen, gathered
 
 ROUNDS = 100_000
 SETTLED = 1e-13  # of the largest value: as precise as rounding allows
@@ -198,15 +198,14 @@ def needed_pairs(chain: GraphTables, start: Occupancy) -> Pairs:
 def _deviations(chain: GraphTables, t: int, met: NDArray[np.bool_], after: NDArray[np.bool_]) -> None:
     """Mark in `after` the pairs that a deviation of one agent at layer t can reach."""
     layer, counts = chain.graph.layers[t], chain.graph.counts_after(t)
-    sizes = action_counts(chain.dynamics)
     state, node = _listed(met)
     local = np.unravel_index(node, layer.counts)
     parts = chain.dynamics.observation_parts
     for n in range(len(counts)):
-        step, stride = math.prod(sizes[n + 1 :]), math.prod(counts[n + 1 :])
+        step, stride = chain.dynamics.action_strides[n], strides_of(counts)[n]
         base = chain.actions[t][node] - step * layer.actions[n][local[n]]
         beside = chain.onward[t][node] - stride * layer.moves[n][local[n]][:, parts[:, n]]
-        kernels.deviate(chain.dynamics, n, state, base, step, sizes[n], beside, stride, counts[n], after)
+        kernels.deviate(chain.dynamics, n, state, base, beside, stride, counts[n], after)
 
 
 def _listed(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -297,7 +296,7 @@ def _laid_out(
     dynamics: OutcomeModel, graph: LayeredGraph, n: int, met: Pairs, used: Pairs
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Agent n's visited nodes of all layers in a row, numbered from 1; moves that cannot occur are -1."""
-    symbols = int(dynamics.observation_parts[:, n].max()) + 1
+    symbols = int(dynamics.observations[n])
     numbers, count = [], 1
     for t, layer in enumerate(graph.layers):
         local = np.indices(layer.counts).reshape(len(layer.counts), -1)[n]

@@ -10,15 +10,15 @@ layers never lowers the value (the idea of the layered sweeps of Pajarinen & Pel
 from a search over occupancy states). Ties keep the present choice.
 """
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.core.agent import strides_of
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.fb_hsvi.occupancy import Occupancy, action_counts, chosen
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy, chosen
 from decpomdp.planners.fb_hsvi.policy_graph import (
     ROUGH,
     GraphValues,
@@ -114,12 +114,11 @@ class Ahead:
     ) -> None:
         self.dynamics, self.occupancy, self.counts, self.values = dynamics, occupancy, counts, values
         self.labels = occupancy.row_labels()  # [k, n]
-        self.sizes = action_counts(dynamics)
 
     def worth(self, layer: Layer) -> float:
         """The value of the layer at the occupancy state."""
         tables = self.payoffs(
-            [np.repeat(own[:, None], a, axis=1) for own, a in zip(layer.moves, self.sizes, strict=True)]
+            [np.repeat(own[:, None], a, axis=1) for own, a in zip(layer.moves, self.dynamics.actions, strict=True)]
         )
         taken = chosen(self.dynamics, self.occupancy.labels, layer.actions)
         return float(tables[np.arange(len(tables)), taken].sum())
@@ -138,8 +137,8 @@ class Ahead:
 
     def joint(self, layer: Layer) -> Layer:
         """The best joint decision rule when every agent moves as is best given the others' present choices."""
-        moves = [_best_moves(layer.moves[n], *self.gains(n, layer)) for n in range(len(self.sizes))]  # [i, a, o]
-        game = game_of(self.payoffs(moves), self.occupancy.labels, layer.counts, self.sizes)
+        moves = [_best_moves(layer.moves[n], *self.gains(n, layer)) for n in range(len(layer.moves))]  # [i, a, o]
+        game = game_of(self.payoffs(moves), self.occupancy.labels, layer.counts, self.dynamics.actions)
         actions = solve(game, nodes=NODES).rule(game)
         onward = tuple(own[np.arange(len(own)), action] for own, action in zip(moves, actions, strict=True))
         return Layer(actions, onward)
@@ -152,26 +151,25 @@ class Ahead:
             [np.pad(m, ((0, 0), (0, wide[0] - m.shape[1]), (0, wide[1] - m.shape[2]))) for m in moves]
         )
         firsts = np.concatenate([[0], np.cumsum([len(own) for own in moves])[:-1]]).astype(np.int64)
-        strides = np.array([math.prod(self.counts[n + 1 :]) for n in range(len(moves))], np.int64)
         xi = self.occupancy
         out = np.empty((len(xi.labels), len(self.dynamics.reward)))
         kernels.joint_payoffs(
-            self.dynamics, xi.groups, xi.labels, xi.state, xi.weight, table, firsts, strides,
-            self.values, out,
+            self.dynamics, xi.groups, xi.labels, xi.state, xi.weight, table, firsts,
+            strides_of(self.counts), self.values, out,
         )  # fmt: skip
         return out
 
     def gains(self, n: int, layer: Layer) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The value of agent n's node i taking action a [i, a], and of moving to j after a and o [i, a, o, j]."""
         labels, counts, parts = self.labels, self.counts, self.dynamics.observation_parts
-        step, stride = math.prod(self.sizes[n + 1 :]), math.prod(counts[n + 1 :])
+        step, stride = self.dynamics.action_strides[n], strides_of(counts)[n]
         base = chosen(self.dynamics, labels, layer.actions) - step * layer.actions[n][labels[:, n]]
         after = [layer.moves[m][labels[:, m]][:, parts[:, m]] * (m != n) for m in range(len(counts))]
         beside = np.ravel_multi_index(tuple(after), counts)
-        earned = np.zeros((len(layer.actions[n]), self.sizes[n]))
-        ahead = np.zeros((*earned.shape, int(parts[:, n].max()) + 1, counts[n]))
+        earned = np.zeros((len(layer.actions[n]), self.dynamics.actions[n]))
+        ahead = np.zeros((*earned.shape, self.dynamics.observations[n], counts[n]))
         kernels.gains(
-            self.dynamics, n, labels[:, n].copy(), base, step, self.occupancy.state, self.occupancy.weight, beside,
+            self.dynamics, n, labels[:, n].copy(), base, self.occupancy.state, self.occupancy.weight, beside,
             stride, self.values, earned, ahead,
         )  # fmt: skip
         return earned, ahead

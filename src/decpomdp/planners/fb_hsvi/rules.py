@@ -9,12 +9,13 @@ a bound, so that there is a bound on all of them at any time.
 """
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.core.agent import strides_of
 from decpomdp.kernels import constraints as kernels
 from decpomdp.planners.fb_hsvi.occupancy import Rule
 
@@ -60,10 +61,11 @@ def game_of(
     tables: NDArray[np.float64],
     labels: NDArray[np.int64],
     counts: tuple[int, ...],
-    sizes: list[int],
+    choices: Sequence[int] | NDArray[np.int64],
     sweeps: int = SWEEPS,
 ) -> Game:
-    """The problem of giving each of counts[n] labels one of sizes[n] choices; tables[j] pays in joint label j."""
+    """The problem of giving each of counts[n] labels one of choices[n]; tables[j] pays in joint label j."""
+    sizes = [int(size) for size in choices]
     firsts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     scope = labels + firsts[:-1]
     owner = np.repeat(np.arange(len(counts)), counts)
@@ -76,11 +78,9 @@ def game_of(
     parts = np.ascontiguousarray(np.indices(sizes).reshape(len(sizes), -1).T)
     kernels.share_out(shared, single, scope, parts, np.array(sizes), sweeps, 1e-9 * scale)
     spans = np.bincount(flat, weights=np.repeat(np.ptp(tables, axis=1), len(counts)), minlength=int(firsts[-1]))
-    strides = np.array([int(np.prod(sizes[n + 1 :])) for n in range(len(sizes))], np.int64)
     order = np.argsort(-spans, kind="stable").astype(np.int64)
-    return Game(
-        tables, scope, parts, strides, firsts, owner, starts, listed, order, everything, shared, single, CLOSE * scale
-    )
+    lists = (strides_of(sizes), firsts, owner, starts, listed, order)
+    return Game(tables, scope, parts, *lists, everything, shared, single, CLOSE * scale)
 
 
 def bound_within(game: Game, box: Box) -> float:

@@ -28,7 +28,7 @@ from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.bounds import CentralBound, central_bound
 from decpomdp.planners.fb_hsvi.compression import composed, compress
-from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, action_counts, follow, reward_of
+from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, follow, reward_of
 from decpomdp.planners.fb_hsvi.points import OccupancyPoint, OccupancyPoints
 from decpomdp.planners.fb_hsvi.policy_graph import (
     ROUGH,
@@ -156,7 +156,7 @@ class Sketcher:
         if noise > 0:
             mass = np.add.reduceat(occupancy.weight, occupancy.groups[:-1])
             tables += noise * self.central.spread(left) * mass[:, None] * rng.normal(size=tables.shape)
-        game = game_of(tables, occupancy.labels, occupancy.counts, action_counts(self.dynamics))
+        game = game_of(tables, occupancy.labels, occupancy.counts, self.dynamics.actions)
         return solve(game, nodes=NODES).rule(game)
 
     def _polished_walk(self, layers: list[Layer], last: Occupancy) -> tuple[list[Layer], list[NDArray[np.float64]]]:
@@ -241,7 +241,7 @@ def mapping(
         return None
     out = np.empty((len(occupancy.labels), values.shape[1]))
     layer_kernels.mapping_payoffs(occupancy.groups, occupancy.state, occupancy.weight, values, out)
-    game = game_of(out, occupancy.labels, occupancy.counts, list(counts), MAPPING_SWEEPS)
+    game = game_of(out, occupancy.labels, occupancy.counts, counts, MAPPING_SWEEPS)
     answer = solve(game, nodes=MAPPING_NODES)
     return answer.rule(game), answer.value
 

@@ -19,8 +19,7 @@ from decpomdp.core.checks import freeze, whole
 from decpomdp.core.sparse import alias_model, factored_model
 from decpomdp.engines import threads as engine
 from decpomdp.kernels.point_backup import Leader, wander
-from decpomdp.kernels.rollout import Paths, empty_paths
-from decpomdp.kernels.sampling import key_of
+from decpomdp.kernels.rollout import Paths, cut_paths
 from decpomdp.planners.pbvi.method import AlphaPolicy
 from decpomdp.rollouts.collect import LONGEST
 
@@ -43,20 +42,13 @@ def semi_random(
     They depend on the seed, not on `threads`.
     """
     count, length = whole("episodes", episodes, 1, 2**53), whole("steps", steps, 1, LONGEST)
-    key = key_of(whole("seed", seed, 0, 2**64 - 1))
+    key = whole("seed", seed, 0, 2**64 - 1)
     world, dynamics, leader = alias_model(model), factored_model(model), _leader(model, policy, probability)
     facts = {"behaviour": f"semi-random: a joint policy followed with probability {leader.follow:g}, else uniform"}
 
     def chunk(first: int, size: int) -> Episodes:
-        paths = empty_paths(size * length, len(model.agents), behaviour=True)
-        per = max(1, PIECE // length)
-
-        def piece(number: int) -> None:
-            begin, end = number * per, min(size, (number + 1) * per)
-            part = Paths._make(field[begin * length : end * length] for field in paths)
-            wander(world, dynamics, leader, key, first + begin, end - begin, length, part)
-
-        engine.run(piece, -(-size // per), threads)
+        paths, parts = cut_paths(key, first, size, length, len(model.agents), True, PIECE // length)
+        engine.run(lambda k: wander(world, dynamics, leader, *parts[k], length), len(parts), threads)
         return _episodes(model, paths, length, facts)
 
     size = max(1, CHUNK // (length * len(model.agents)))

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, Fit, InputError, Row
 from decpomdp.core.run import Inputs, Now
-from decpomdp.core.sparse import discounted_model
+from decpomdp.core.sparse import outcome_model
 from decpomdp.engines import threads as engine
-from decpomdp.kernels.model import DiscountedModel
+from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.periodic import LayeredPlan, PlanBuffers, survey
 from decpomdp.kernels.periodic_climb import kick, sweeps
 from decpomdp.planners.common import check_model, per_agent, toy_model
@@ -94,7 +94,7 @@ class PlanSearch:
 
     def __init__(
         self,
-        model: DiscountedModel,
+        model: OutcomeModel,
         guide: NDArray[np.int64],  # [s]
         layers: int | None,
         widths: tuple[int, ...] | None,
@@ -302,7 +302,7 @@ class PeriEmMethod:
             guide = guide_of(self.model, now.check)
             chosen = self.settings
             self.search = PlanSearch(
-                discounted_model(self.model), guide, chosen.layers, self.widths, self.inputs.seed, chosen.tuning
+                outcome_model(self.model), guide, chosen.layers, self.widths, self.inputs.seed, chosen.tuning
             )
         return self.search
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.core.agent import strides_of
-from decpomdp.kernels.model import DiscountedModel
+from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.periodic import LayeredPlan, PlanBuffers
 from decpomdp.planners.em.chain import LayeredController
 
@@ -32,7 +32,7 @@ def guide_of(model: DecPOMDP, check: Callable[[], None] = lambda: None) -> NDArr
     return worth.argmax(axis=0).astype(np.int64)
 
 
-def random_plan(game: DiscountedModel, layers: int, widths: Sequence[int], rng: np.random.Generator) -> LayeredPlan:
+def random_plan(game: OutcomeModel, layers: int, widths: Sequence[int], rng: np.random.Generator) -> LayeredPlan:
     """Every choice drawn uniformly."""
     plan = _empty(layers, widths, int(game.observations.max()))
     for n, width in enumerate(widths):
@@ -41,7 +41,7 @@ def random_plan(game: DiscountedModel, layers: int, widths: Sequence[int], rng: 
     return plan
 
 
-def enlarged(game: DiscountedModel, plan: LayeredPlan, times: int, more: int, rng: np.random.Generator) -> LayeredPlan:
+def enlarged(game: OutcomeModel, plan: LayeredPlan, times: int, more: int, rng: np.random.Generator) -> LayeredPlan:
     """The same behaviour with `times` as many layers and `more` unreachable random nodes in each."""
     layers = plan.act.shape[1]
     larger = random_plan(game, layers * times, [int(width) + more for width in plan.widths], rng)
@@ -57,7 +57,7 @@ def copied(plan: LayeredPlan) -> LayeredPlan:
     return plan._replace(act=plan.act.copy(), move=plan.move.copy(), first=plan.first.copy())
 
 
-def buffers_for(game: DiscountedModel, plan: LayeredPlan, stop: NDArray[np.int64]) -> PlanBuffers:
+def buffers_for(game: OutcomeModel, plan: LayeredPlan, stop: NDArray[np.int64]) -> PlanBuffers:
     """Buffers for a climb from `plan`, which ends early when stop[0] is set."""
     layers, width = plan.act.shape[1:]
     states, joint = len(game.start), math.prod(int(w) for w in plan.widths)
