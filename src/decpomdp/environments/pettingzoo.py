@@ -30,7 +30,7 @@ from decpomdp.environments.hosted import (
     name_of,
     not_installed,
 )
-from decpomdp.rollouts.dense import as_simulator
+from decpomdp.rollouts.play import as_simulator
 from decpomdp.rollouts.runner import TeamRunner
 
 if TYPE_CHECKING:

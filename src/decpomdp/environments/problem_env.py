@@ -19,7 +19,7 @@ from pettingzoo import ParallelEnv
 from decpomdp.core import InputError, Simulator
 from decpomdp.core.checks import kind_of, whole
 from decpomdp.environments.discretiser import Discretiser
-from decpomdp.rollouts.dense import DenseSimulator
+from decpomdp.rollouts.play import DenseSimulator
 
 AGENT = "agent"
 

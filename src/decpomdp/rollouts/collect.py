@@ -16,8 +16,7 @@ from decpomdp.domains.load import Problem, opened
 from decpomdp.engines.cluster import Cluster
 from decpomdp.io.team import read_team
 from decpomdp.kernels.rollout import Players
-from decpomdp.rollouts.dense import DenseSimulator, as_simulator
-from decpomdp.rollouts.play import EpisodeBatch, Look, TeamPlayer, play, players_of
+from decpomdp.rollouts.play import DenseSimulator, EpisodeBatch, Look, TeamPlayer, as_simulator, play, players_of
 
 CHUNK = 1_000_000  # agent-steps held at a time by `stream`
 LONGEST = 10_000_000  # steps of an episode; all of them are in memory
