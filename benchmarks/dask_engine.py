@@ -24,7 +24,7 @@ HORIZON = 50
 
 
 def task_of(data, nodes, threads, cluster=None):
-    from decpomdp.filtering.layout import lay_out
+    from decpomdp.filtering.filter import lay_out
     from decpomdp.learners.behaviour import log_behaviour
     from decpomdp.learners.sweep import Task
     from decpomdp.learners.weighing import steps_of

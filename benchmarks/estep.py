@@ -68,8 +68,7 @@ def ours(case, move, seen, threads, precision="double", repeats=0):
     """(seconds of one step, log likelihood, counts) of our expectation step; every episode weighs 1."""
     from decpomdp.core import Agent, Episodes
     from decpomdp.engines.threads import serial_products
-    from decpomdp.filtering.filter import cumulated, filtered
-    from decpomdp.filtering.layout import lay_out
+    from decpomdp.filtering.filter import cumulated, filtered, lay_out
     from decpomdp.kernels.expectation import FilterTables
     from decpomdp.learners.posterior import AgentPosterior, Counts
     from decpomdp.learners.sweep import DOUBLE, SINGLE, Evaluated, Task, count

@@ -74,8 +74,8 @@ FAULTS = [
     Fault("kernels/sampling.py", "-= 1.0 - scaled[poor]", "-= scaled[poor]", "wrong term", "kernels/test_sampling.py"),
     Fault(
         "kernels/rollout.py",
-        "key = stream(seed, first + k)\n        state = pick(",
-        "key = stream(seed, k)\n        state = pick(",
+        "streams(key_of(seed), np.arange(first, first + episodes))",
+        "streams(key_of(seed), np.arange(episodes))",
         "wrong index",
         "rollouts/test_rollouts.py rollouts/test_simulate.py",
     ),
@@ -114,7 +114,7 @@ FAULTS = [
     Fault("io/files.py", "if tag != known:", "if False:", "dropped check", "io/test_files.py io/test_team.py"),
     Fault("filtering/filter.py", "initial[1:] =", "initial[:-1] =", "off by one", "filtering/test_filter.py"),
     Fault(
-        "filtering/layout.py", "with self._lock:\n            for", "if True:\n            for", "missing lock", SWEEP
+        "filtering/filter.py", "with self._lock:\n            for", "if True:\n            for", "missing lock", SWEEP
     ),
     Fault("filtering/filter.py", "if m == n)", "if m >= n)", "wrong index", SWEEP),
     Fault("learners/sweep.py", "- sum(agent.div", "+ sum(agent.div", "sign", SWEEP),

@@ -18,7 +18,7 @@ import numpy as np
 
 from decpomdp.core import Agent, Episodes
 from decpomdp.engines.threads import serial_products
-from decpomdp.filtering.layout import lay_out
+from decpomdp.filtering.filter import lay_out
 from decpomdp.learners import Fixed, behaviour
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.learners.sweep import Task, count, evaluate

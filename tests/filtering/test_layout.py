@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from decpomdp.filtering.layout import Buffers
+from decpomdp.filtering.filter import Buffers
 
 
 def test_the_list_of_buffers_is_used_by_one_thread_at_a_time():

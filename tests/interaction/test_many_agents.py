@@ -55,7 +55,7 @@ def test_gains_reach_back(played, reach):
 
 
 def test_on_policy_it_counts_what_the_sweep_counts(played, monkeypatch):
-    from decpomdp.filtering.layout import lay_out
+    from decpomdp.filtering.filter import lay_out
     from decpomdp.interaction.sbpr.starts import counts_of
     from decpomdp.learners import StickBreaking
     from decpomdp.learners.posterior import updated

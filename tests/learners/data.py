@@ -3,7 +3,7 @@
 import numpy as np
 
 from decpomdp.core import Agent, Episodes
-from decpomdp.filtering.layout import lay_out
+from decpomdp.filtering.filter import lay_out
 from decpomdp.learners import behaviour
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.learners.sticks import Sticks, concentrations

@@ -9,7 +9,7 @@ from learners.logged import alternating, fitted
 
 import decpomdp as dp
 from decpomdp.core import Agent, Controller, Episodes, Team
-from decpomdp.filtering.layout import lay_out
+from decpomdp.filtering.filter import lay_out
 from decpomdp.learners import StickBreaking
 from decpomdp.learners.posterior import updated
 from decpomdp.learners.start import soft_counts, softened

@@ -40,7 +40,7 @@ def test_the_unit_of_the_rewards_does_not_matter():
 @quiet
 @pytest.mark.parametrize("prior", ["stick-breaking", "dp", "fixed:4", "em:4"])
 def test_the_same_for_any_number_of_threads(prior, monkeypatch):
-    monkeypatch.setattr("decpomdp.filtering.layout.CHUNK_EPISODES", 64)
+    monkeypatch.setattr("decpomdp.filtering.filter.CHUNK_EPISODES", 64)
     _, episodes = logged(count=200, horizon=5)  # four chunks
     settings = {"truncation": 4 if prior_named(prior).nodes is None else None, "sweeps": 6, "starts": 2}
     fits = [

@@ -8,8 +8,7 @@ from learners import data
 from oracles import sweeps
 
 from decpomdp.core import Agent, Episodes
-from decpomdp.filtering.filter import filtered
-from decpomdp.filtering.layout import lay_out
+from decpomdp.filtering.filter import filtered, lay_out
 from decpomdp.learners import ExpectationMaximisation, Fixed, StickBreaking, dirichlet_process
 from decpomdp.learners.sweep import agent_bounds, count, evaluate, update
 
@@ -160,7 +159,7 @@ def test_the_bound_test_can_fail():
 def test_one_chunk_is_many(monkeypatch, size):
     episodes, work, posterior = setting("stick-breaking", 2, True)
     whole = count(work, evaluate(work, posterior))
-    monkeypatch.setattr("decpomdp.filtering.layout.CHUNK_EPISODES", size)
+    monkeypatch.setattr("decpomdp.filtering.filter.CHUNK_EPISODES", size)
     cut = data.task(episodes)
     assert len(cut.layout.pieces) > len(work.layout.pieces)
     for one, many in zip(whole, count(cut, evaluate(cut, posterior)), strict=True):

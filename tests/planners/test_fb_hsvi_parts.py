@@ -15,8 +15,7 @@ from decpomdp.evaluation import exact_value
 from decpomdp.kernels import constraints
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.planners.fb_hsvi.bounds import central_bound
-from decpomdp.planners.fb_hsvi.compression import components, composed, compress
-from decpomdp.planners.fb_hsvi.occupancy import follow, gathered, reward_of, start_of
+from decpomdp.planners.fb_hsvi.occupancy import components, composed, compress, follow, gathered, reward_of, start_of
 from decpomdp.planners.fb_hsvi.points import OccupancyPoints
 from decpomdp.planners.fb_hsvi.policy_graph import (
     Layer,

@@ -15,10 +15,9 @@ from decpomdp.io.checkpoints import decode, encode
 from decpomdp.planners.common import first_team
 from decpomdp.planners.fb_hsvi import hyperplanes as module
 from decpomdp.planners.fb_hsvi.bounds import central_bound
-from decpomdp.planners.fb_hsvi.compression import compress
 from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes, hyperplane, start_in
 from decpomdp.planners.fb_hsvi.method import FbHsviMethod, FbHsviState
-from decpomdp.planners.fb_hsvi.occupancy import follow, start_of
+from decpomdp.planners.fb_hsvi.occupancy import compress, follow, start_of
 from decpomdp.planners.fb_hsvi.points import OccupancyPoints, policy_from_bounds
 from decpomdp.planners.fb_hsvi.policy_graph import evaluate_graph, folded_team
 from decpomdp.planners.fb_hsvi.settings import FbHsvi

@@ -23,8 +23,7 @@ from decpomdp.experiments.drawing import Curve, Panel, Picture
 from decpomdp.experiments.experiment import Effort, Evidence, Experiment, Item, TextTable, judged, text_table, texts_of
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
 from decpomdp.experiments.rows import ResultRows, exponent, flat
-from decpomdp.filtering.filter import cumulated, filtered
-from decpomdp.filtering.layout import lay_out
+from decpomdp.filtering.filter import cumulated, filtered, lay_out
 from decpomdp.learners import StickBreaking, behaviour
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.sweep import Task, count, evaluate, update

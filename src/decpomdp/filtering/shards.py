@@ -22,8 +22,16 @@ from numpy.typing import NDArray
 from decpomdp.core import Episodes
 from decpomdp.engines.cluster import AHEAD, CACHE_BYTES, Cluster, EngineError, Lost, same
 from decpomdp.engines.threads import serial_products
-from decpomdp.filtering.filter import Filtered, FilteredChunks, Floats, added, count_slots, filter_slots
-from decpomdp.filtering.layout import Buffers, ordered
+from decpomdp.filtering.filter import (
+    Buffers,
+    Filtered,
+    FilteredChunks,
+    Floats,
+    added,
+    count_slots,
+    filter_slots,
+    ordered,
+)
 from decpomdp.kernels.expectation import FilterTables, Slots, Tally, log_chunk, running_sums
 
 ATTEMPTS = 20  # of one step if workers die

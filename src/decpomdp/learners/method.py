@@ -26,7 +26,7 @@ from decpomdp.core import Agent, Episodes, InputError, Row, Team
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.minimal import simplified
 from decpomdp.core.run import Inputs, Now
-from decpomdp.filtering.layout import lay_out
+from decpomdp.filtering.filter import lay_out
 from decpomdp.learners import trace
 from decpomdp.learners.behaviour import with_denominators
 from decpomdp.learners.judging import WORSE, Judged, judge

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import InputError
-from decpomdp.filtering.filter import FilteredChunks, counted, filtered, likelihoods
-from decpomdp.filtering.layout import Layout, Precision
+from decpomdp.filtering.filter import FilteredChunks, Layout, Precision, counted, filtered, likelihoods
 from decpomdp.kernels.expectation import FilterTables, Tally, count_chunk, filter_chunk, log_chunk, running_sums
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.rows import Floats

@@ -53,8 +53,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Episodes, InputError, Team
 from decpomdp.engines import threads as engine
-from decpomdp.filtering.filter import cumulated, filtered, tables_of
-from decpomdp.filtering.layout import lay_out
+from decpomdp.filtering.filter import cumulated, filtered, lay_out, tables_of
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from decpomdp.core import Team
 from decpomdp.core.fit import Row
-from decpomdp.filtering.layout import lay_out
+from decpomdp.filtering.filter import lay_out
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.interaction.sbpr.exploration import Exploration
 from decpomdp.interaction.sbpr.settings import SbprLoop

@@ -26,8 +26,7 @@ import numpy as np
 
 from decpomdp.core import Episodes, Simulator, Team, concatenate
 from decpomdp.engines import threads as engine
-from decpomdp.filtering.filter import tables_of
-from decpomdp.filtering.layout import group_size, slots_of
+from decpomdp.filtering.filter import group_size, slots_of, tables_of
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.kernels.expectation import FilterTables, Slots, Tally, count_chunk, filter_chunk, log_chunk, own_ratios
 from decpomdp.kernels.rollout import Players

@@ -29,9 +29,8 @@ from decpomdp.core.sparse import outcome_model
 from decpomdp.engines import threads as engine
 from decpomdp.planners.common import ValuedTeam, check_model, first_team, toy_model, trivial_upper_bound, valued
 from decpomdp.planners.fb_hsvi.bounds import central_bound
-from decpomdp.planners.fb_hsvi.compression import compress
 from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes
-from decpomdp.planners.fb_hsvi.occupancy import Rule, start_of
+from decpomdp.planners.fb_hsvi.occupancy import Rule, compress, start_of
 from decpomdp.planners.fb_hsvi.points import OccupancyPoint, OccupancyPoints, policy_from_bounds
 from decpomdp.planners.fb_hsvi.policy_graph import ROUGH, GraphValues, LayeredGraph, evaluate_graph, folded_team
 from decpomdp.planners.fb_hsvi.rules import game_of, solve

@@ -31,9 +31,8 @@ import numpy as np
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.bounds import CentralBound
-from decpomdp.planners.fb_hsvi.compression import DIGITS, composed, compress
 from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes
-from decpomdp.planners.fb_hsvi.occupancy import Occupancy, Rule, follow, reward_of
+from decpomdp.planners.fb_hsvi.occupancy import DIGITS, Occupancy, Rule, composed, compress, follow, reward_of
 from decpomdp.planners.fb_hsvi.policy_graph import Layer, LayeredGraph, last_layer, layer_of
 from decpomdp.planners.fb_hsvi.rules import Game, Ranking, game_of
 

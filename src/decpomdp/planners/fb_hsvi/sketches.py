@@ -27,8 +27,7 @@ from decpomdp.kernels import layers as layer_kernels
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.bounds import CentralBound, central_bound
-from decpomdp.planners.fb_hsvi.compression import composed, compress
-from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, follow, reward_of
+from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, composed, compress, follow, reward_of
 from decpomdp.planners.fb_hsvi.points import OccupancyPoint, OccupancyPoints
 from decpomdp.planners.fb_hsvi.policy_graph import (
     ROUGH,
