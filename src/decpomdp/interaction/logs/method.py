@@ -179,7 +179,7 @@ class LogsMethod:
         rule = reason(
             scores, contenders(values, scores, [c.origin for c in own.candidates]), place, self.world.behaviour
         )
-        measure = "mean less standard deviation" if judged else "value"
+        measure = " by mean less standard deviation" if judged else ""
         values = values.reshape(-1, len(own.candidates))  # [k, c] in all draws, or in all fitted worlds
         means = values.mean(0)
         best = dict[str, float]()
@@ -192,7 +192,7 @@ class LogsMethod:
         who = f"a team {described(origin)}" if chosen == WORLD else NAMES[origin]
         where = f"{len(values)} worlds drawn from the posterior" if judged else "the fitted worlds"
         earned = f"mean values in {where}: this team {means[place]:.4g}, {rest}"
-        why = f"Chosen: {who}. {rule[0].upper()}{rule[1:]} by {measure}; {earned}."
+        why = f"Chosen: {who}. {rule[0].upper()}{rule[1:]}{measure}; {earned}."
         if self._below(state):
             why = f"{why[:-1]}; held-out episodes put Dec-SBPR's team below the behaviour."
         floor = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == CLONE)
