@@ -5,7 +5,7 @@
 | `python` | code; it is run |
 | `text` after `python` | the output of that code; it is compared |
 | `console` | lines after `$` are commands; they are run. Below each is its output (`error: ...`: it fails) |
-| any, with a title | a file of that name, used by code or commands of the same page, unless it is in RECIPES |
+| any, with a title | a file of that name, used by code or commands of the same page |
 | `text` elsewhere | a diagram |
 
 Any other fence, and a fence inside a list or quotation, is an error: so every block of code is run.
@@ -19,9 +19,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OPENED = re.compile(r"^(`{3,})([\w+-]*)(?: title=\"([^\"]+)\")?$")
-RECIPES = {  # files that need what no test has
-    "slurm.py": "needs Slurm: tests/docs/test_slurm.py runs it with dask-jobqueue, its jobs on this machine",
-}
 SLOW = {"sumo.md": "make test-slow, which installs SUMO"}  # pages that are not run by make test
 
 
@@ -71,12 +68,12 @@ def commands(fence: Fence) -> list[Command]:
 
 
 def unused(text: str) -> list[str]:
-    """Files of a page that nothing uses that is run there, and that are no recipes."""
+    """Files of a page that no code or command of the page uses."""
     found = list(fences(text))
     run = "\n".join(
         fence.text if fence.kind == "code" else "\n".join(command.line for command in commands(fence))
         for fence in found
         if fence.kind in ("code", "commands")
     )
-    files = [fence.title for fence in found if fence.title and fence.title not in RECIPES]
+    files = [fence.title for fence in found if fence.title]
     return [title for title in files if not re.search(rf"(?<![\w.-]){re.escape(title)}(?![\w-])", run)]
