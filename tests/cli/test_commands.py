@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -116,21 +115,6 @@ def test_learn_by_playing(as_json, tmp_path):
     assert told["value"]["value"] == exact
     assert exact >= -20 - 1e-9
     assert told["stopped"] == "steps"
-
-
-def test_an_interrupt_keeps_the_best_so_far(run, tmp_path):
-    """From episodes; on a problem: test_resume.py."""
-    run("simulate", "dectiger", "--episodes", 200, "--horizon", 10, "--out", "e.parquet")
-    command = [sys.executable, "-m", "decpomdp.cli.main", "learn", "e.parquet", "--out", "r", "--json"]
-    command += ["--method", "sbpr", "--tolerance", "0", "--sweeps", "100000"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
-    process.stderr.readline()  # the first line of progress: learning has begun
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert json.loads(out)["stopped"] == "interrupted"
-    assert dp.Team.load(tmp_path / "r/team.json").problem == "dectiger"
 
 
 def test_show(run, as_json, team_file):

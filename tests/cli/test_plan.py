@@ -36,14 +36,6 @@ def test_in_words(run):
     assert run("plan", "broadcast", "--method", "pbvi", "--out", "s", "--quiet")[2] == ""
 
 
-def test_a_decentralised_team(as_json, tmp_path):
-    told = as_json("plan", "broadcast", "--method", "fb-hsvi", "--epsilon", 0.5, "--out", "r", "--quiet")
-    team = dp.Team.load(tmp_path / "r/team.json")
-    assert told["value"]["value"] == dp.exact_value(dp.load("broadcast"), team).value
-    assert told["value"]["value"] > 8
-    assert told["upper_bound"] >= told["value"]["value"]
-
-
 def test_a_finite_horizon(as_json):
     told = as_json("plan", "dectiger", "--horizon", 3, "--discount", 1, "--time-limit", 20, "--out", "r", "--quiet")
     assert told["value"]["value"] == pytest.approx(5.190812, abs=1e-4)

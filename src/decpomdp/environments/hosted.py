@@ -19,6 +19,7 @@ from decpomdp.core.checks import kind_of
 from decpomdp.environments.discretiser import Discretise, Discretiser, discretiser_for
 
 Combine = Callable[[Mapping[Any, float]], float]
+AGENT = "agent"  # the only one of a gymnasium environment
 ActionNames = Sequence[str] | Mapping[str, Sequence[str]] | None
 
 
@@ -77,13 +78,36 @@ class Hosted:
         return reward
 
 
+class OneAgentEnv:
+    """A gymnasium environment with those methods of a ParallelEnv that are used here; its agent is called "agent"."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner, self.unwrapped, self.close = inner, self, inner.close
+        self.metadata = {"name": inner.spec.id if inner.spec is not None else type(inner.unwrapped).__name__}
+        self.possible_agents, self.agents = [AGENT], list[str]()
+
+    def observation_space(self, agent: str) -> Any:
+        return self.inner.observation_space
+
+    def action_space(self, agent: str) -> Any:
+        return self.inner.action_space
+
+    def reset(self, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        observation, info = self.inner.reset(seed=seed)
+        self.agents = [AGENT]
+        return {AGENT: observation}, {AGENT: info}
+
+    def step(self, actions: Mapping[str, int]) -> tuple[dict[str, Any], ...]:
+        result = self.inner.step(actions[AGENT])  # observation, reward, terminated, truncated, info
+        self.agents = [] if result[2] or result[3] else [AGENT]
+        return tuple({AGENT: part} for part in result)
+
+
 def as_parallel_env(env: Any) -> Any:
     """`env` as a ParallelEnv; a gymnasium environment becomes a team of one."""
     try:
         import gymnasium
         from pettingzoo import AECEnv, ParallelEnv
-
-        from decpomdp.environments.problem_env import OneAgentEnv
     except ImportError as error:
         raise not_installed(error) from None
     if isinstance(env, gymnasium.Env):

@@ -3,16 +3,13 @@
 Agent n has Discrete(actions) and Discrete(observations + 1): the last symbol means "no observation", as before the
 first action of a model; the other numbers are those of the model. Every agent receives the team's reward. The
 episode terminates when the simulator ends it, and is truncated at the horizon.
-
-Also a gymnasium environment as a PettingZoo environment with one agent.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.spaces import Discrete, Space
+from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
@@ -20,51 +17,6 @@ from decpomdp.core import InputError, Simulator
 from decpomdp.core.checks import kind_of, whole
 from decpomdp.environments.discretiser import Discretiser
 from decpomdp.rollouts.play import DenseSimulator
-
-AGENT = "agent"
-
-
-class OneAgentEnv(ParallelEnv):  # type: ignore[misc]
-    """The environment `inner`, its agent called "agent"."""
-
-    def __init__(self, inner: gymnasium.Env) -> None:
-        self.inner = inner
-        name = inner.spec.id if inner.spec is not None else type(inner.unwrapped).__name__
-        self.metadata = {**inner.metadata, "name": name}
-        self.possible_agents = [AGENT]
-        self.agents: list[str] = []
-        self.render_mode = inner.render_mode
-
-    def observation_space(self, agent: str) -> Space:
-        """The observations of the agent."""
-        return self.inner.observation_space
-
-    def action_space(self, agent: str) -> Space:
-        """The actions of the agent."""
-        return self.inner.action_space
-
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
-        """Start an episode."""
-        observation, info = self.inner.reset(seed=seed, options=options)
-        self.agents = [AGENT]
-        return {AGENT: observation}, {AGENT: info}
-
-    def step(self, actions: dict[str, Any]) -> tuple[dict, dict, dict, dict, dict]:
-        """Take the agent's action."""
-        if not self.agents:
-            return {}, {}, {}, {}, {}
-        observation, reward, terminated, truncated, info = self.inner.step(actions[AGENT])
-        if terminated or truncated:
-            self.agents = []
-        return {AGENT: observation}, {AGENT: float(reward)}, {AGENT: terminated}, {AGENT: truncated}, {AGENT: info}
-
-    def render(self) -> Any:
-        """The environment's own rendering."""
-        return self.inner.render()
-
-    def close(self) -> None:
-        """Close the environment."""
-        self.inner.close()
 
 
 class ProblemEnv(ParallelEnv):  # type: ignore[misc]
@@ -154,9 +106,6 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
         if not isinstance(self.simulator, DenseSimulator):
             raise InputError(f"state: expected a model, got the simulator {self.simulator.name}, which hides its state")
         return self.simulator.states
-
-    def close(self) -> None:
-        """Does nothing."""
 
     def _step_text(self, chosen: list[int], seen: list[int], reward: float) -> str:
         lines = [f"{self.simulator.name}, step {self._time}: reward {reward:g}{self._hidden()}"]

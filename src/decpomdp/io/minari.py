@@ -15,6 +15,7 @@ import itertools
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -50,13 +51,6 @@ class _Player(NamedTuple):
     key: Any  # of its part of the recorded values; None: the only agent
 
 
-class _Part(NamedTuple):
-    observations: NDArray[np.int16]  # [t, n]
-    actions: NDArray[np.int16]  # [t, n]
-    rewards: NDArray[np.float64]  # [t]
-    terminated: bool
-
-
 def read_minari(path: FilePath, discount: float, name: str | None = None) -> Episodes:
     """The episodes of a Minari dataset in a folder; behaviour probabilities are unknown.
 
@@ -77,7 +71,7 @@ def read_minari(path: FilePath, discount: float, name: str | None = None) -> Epi
         parts = []
         for k in range(about.total_episodes):
             (recorded,) = storage.get_episodes([k])
-            parts.append(_episode(recorded, k, players))
+            parts.append(_episode(recorded, k, players, discount))
     except ImportError as error:
         needs = f"reading Minari datasets needs more packages ({message_of(error)}): pip install decpomdp[data]"
         raise InputError(f"{source}: {needs}") from None
@@ -85,23 +79,13 @@ def read_minari(path: FilePath, discount: float, name: str | None = None) -> Epi
         raise FormatError(source, None, message_of(error)) from None
     except Exception as error:  # of Minari, Gymnasium, h5py or pyarrow
         raise FormatError(source, None, f"cannot be read as a Minari dataset: {message_of(error)}") from None
-    lengths = [len(part.rewards) for part in parts]
-    if sum(lengths) != about.total_steps:
+    episodes = Episodes.concatenate(parts)
+    if episodes.steps != about.total_steps:
         expected = f"expected {about.total_steps} steps according to metadata.json"
-        raise FormatError(source, None, f"{expected}, got {sum(lengths)}")
+        raise FormatError(source, None, f"{expected}, got {episodes.steps}")
     called = " ".join(about.dataset_id.split())[:NAME]
-    return Episodes(
-        agents=tuple(player.agent for player in players),
-        offsets=np.concatenate([[0], np.cumsum(lengths)]),
-        observations=np.concatenate([part.observations for part in parts]),
-        actions=np.concatenate([part.actions for part in parts]),
-        behaviour=np.full((sum(lengths), len(players)), np.nan, np.float32),
-        rewards=np.concatenate([part.rewards for part in parts]),
-        discount=discount,
-        terminated=np.array([part.terminated for part in parts]),
-        name=called if name is None else name,
-        facts={"imported from": f"Minari dataset {called}"},
-    )
+    facts = {"imported from": f"Minari dataset {called}"}
+    return replace(episodes, name=called if name is None else name, facts=facts)
 
 
 def _data_folder(source: str) -> Path:
@@ -175,8 +159,8 @@ def _check_hdf5(folder: Path) -> None:
             raise InputError(message)
 
 
-def _episode(recorded: dict[str, Any], k: int, players: list[_Player]) -> _Part:
-    """One episode as arrays, checked."""
+def _episode(recorded: dict[str, Any], k: int, players: list[_Player], discount: float) -> Episodes:
+    """One episode, checked."""
     try:
         seen = [_symbols(player, player.observations, recorded["observations"], "observation") for player in players]
         taken = [_symbols(player, player.actions, recorded["actions"], "action") for player in players]
@@ -191,7 +175,16 @@ def _episode(recorded: dict[str, Any], k: int, players: list[_Player]) -> _Part:
         raise InputError(f"episode {k}: expected one observation more than actions, got other lengths")
     if any(end[:-1].any() for end in ends) or not np.isfinite(rewards).all():
         raise InputError(f"episode {k}: expected finite rewards and no end before the last step")
-    return _Part(np.stack(seen, axis=1)[:-1], np.stack(taken, axis=1), rewards, bool(ends[0][-1]))
+    return Episodes(
+        agents=tuple(player.agent for player in players),
+        offsets=np.array([0, length]),
+        observations=np.stack(seen, axis=1)[:-1],
+        actions=np.stack(taken, axis=1),
+        behaviour=np.full((length, len(players)), np.nan, np.float32),
+        rewards=rewards,
+        discount=discount,
+        terminated=ends[0][-1:],
+    )
 
 
 def _symbols(player: _Player, space: Any, recorded: Any, what: str) -> NDArray[np.int16]:

@@ -47,13 +47,11 @@ from decpomdp.environments.sumo.simulation import (
     Measures,
     Reading,
     Shown,
-    Simulation,
 )
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players, empty_paths
 from decpomdp.kernels.sampling import key_of, streams
 
-Player = Simulation | SimulationProcess
 NAME = "sumo"
 ACTIONS = ("keep", "switch")
 RATE = 550.0  # vehicles an hour at a gate: more than a fixed program can carry, about what the streets can
@@ -80,7 +78,7 @@ class Played(NamedTuple):
 
 
 def play_episode(
-    player: Player, reading: Reading, players: Players | None, seed: int, control: str, out: Played
+    player: SimulationProcess, reading: Reading, players: Players | None, seed: int, control: str, out: Played
 ) -> Measures:
     """Play the episode of that seed into `out`; without players, SUMO's own `control` sets the lights."""
     shown, paths = player.reset(seed, control), out.paths
@@ -140,7 +138,7 @@ class SumoGrid:
     rate
         Vehicles an hour at every gate, on average: above 0 and up to 3600.
     workers
-        Processes, at most: as many as there are cores by default. 0: simulate in this process, one episode at a time.
+        Processes, at most: as many as there are cores by default.
     """
 
     repeatable = plays_teams = True
@@ -157,12 +155,12 @@ class SumoGrid:
     ) -> None:
         self.side, self.discount = network.checked_side(side), checked_discount(discount)
         self.reading, self.rate = READINGS[one_of("reading", reading, tuple(READINGS))], checked_rate(rate)
-        self.workers = engine.default_threads() if workers is None else whole("workers", workers, 0, 1000)
+        self.workers = engine.default_threads() if workers is None else whole("workers", workers, 1, 1000)
         self.name = name_of(self.side, self.reading, self.rate)
         self.lights = network.lights(self.side)
         self.agents = tuple(Agent(light, ACTIONS, self.reading.symbols) for light in self.lights)
-        self._idle: list[Player] = []
-        self._batch: list[Player] = []
+        self._idle: list[SimulationProcess] = []
+        self._batch: list[SimulationProcess] = []
         self._shown: list[Shown] = []
         self._acted = False
 
@@ -181,15 +179,15 @@ class SumoGrid:
     @property
     def piece(self) -> int:
         """Episodes of one piece of a stream."""
-        return 2 * max(1, self.workers)
+        return 2 * self.workers
 
     def reset(self, episodes: int, seed: int) -> NDArray[np.int16]:
         """Start a batch; [k, n] the first observations."""
-        count, most = whole("episodes", episodes, 1, 2**31), SIDE_BY_SIDE if self.workers else 1
-        if count > most:
+        count = whole("episodes", episodes, 1, 2**31)
+        if count > SIDE_BY_SIDE:
             raise InputError(
-                f"episodes: expected at most {most} in a batch (one SUMO process each), got {count}; "
-                f"`simulate` plays any number, {max(1, self.workers)} at a time"
+                f"episodes: expected at most {SIDE_BY_SIDE} in a batch (one SUMO process each), got {count}; "
+                f"`simulate` plays any number, {self.workers} at a time"
             )
         self._release()
         self._batch, self._acted = [self._taken() for _ in range(count)], False
@@ -242,9 +240,9 @@ class SumoGrid:
         rows = len(seeds) * horizon
         waits, present = np.zeros((2, rows, len(self.agents)))
         buffers = Played(empty_paths(rows, len(self.agents), behaviour), waits, present, [])
-        count = max(1, min(self.workers, self.workers if threads is None else threads, len(seeds)))
+        count = min(self.workers, self.workers if threads is None else threads, len(seeds))
         self._release()
-        taken, free = [self._taken() for _ in range(count)], SimpleQueue[Player]()
+        taken, free = [self._taken() for _ in range(count)], SimpleQueue[SimulationProcess]()
         for player in taken:
             free.put(player)
 
@@ -286,19 +284,18 @@ class SumoGrid:
         """A copy, for example on another machine, has its own processes."""
         return type(self), (self.side, self.discount, self.reading.name, self.rate, self.workers)
 
-    def _taken(self) -> Player:
+    def _taken(self) -> SimulationProcess:
         try:
             return self._idle.pop()  # in one step: threads of a cluster's worker share the grid
         except IndexError:
-            pass
-        return SimulationProcess(self.side, self.rate) if self.workers else Simulation(self.side, self.rate)
+            return SimulationProcess(self.side, self.rate)
 
     def _release(self) -> None:
         while self._batch:
             self._idle.append(self._batch.pop())
 
     def _together(self, work: Callable[[int], Shown]) -> list[Shown]:
-        return _run(work, len(self._batch), max(1, self.workers), self._batch)
+        return _run(work, len(self._batch), self.workers, self._batch)
 
     def _seen(self) -> NDArray[np.int16]:
         return np.stack([self.reading.read(shown.views) for shown in self._shown])
@@ -340,17 +337,16 @@ def _number(text: Any, kind: type) -> Any:
         return text
 
 
-def _run(work: Callable[[int], Result], pieces: int, count: int, players: Sequence[Player]) -> list[Result]:
+def _run(work: Callable[[int], Result], pieces: int, count: int, players: Sequence[SimulationProcess]) -> list[Result]:
     """Work with `players` on `count` threads; after an error or an interrupt their processes are killed."""
-    elsewhere = [player for player in players if isinstance(player, SimulationProcess)]
 
     def stop() -> None:
-        for player in elsewhere:
+        for player in players:
             player.cancel()
 
     try:
         return engine.run(work, pieces, count, stop)
     except BaseException:
-        for player in elsewhere:
+        for player in players:
             player.close()
         raise

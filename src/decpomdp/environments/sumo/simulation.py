@@ -12,7 +12,7 @@ into a symbol. Its name is part of the problem's name, `sumo:4:signs`, so data a
           while the green is in good use; the comparison alone does not show it.
   signs   (3 symbols) the comparison alone: red-shorter, equal, red-longer.
 
-libsumo holds one simulation per process: a second one would silently take over the first, so it is rejected.
+libsumo holds one simulation per process: `process.py` gives each a process of its own.
 """
 
 from collections.abc import Callable
@@ -37,8 +37,6 @@ LEADS = (1, 3, 6, 10)  # red queue less green queue: where a new bin begins
 ROLLING = (1, 3)  # vehicles rolling towards green: the same
 LEAD_WORDS = ("red-not-longer", "red+1", "red+3", "red+6", "red+10")
 ROLLING_WORDS = ("idle", "few", "many")
-
-_open: list["Simulation"] = []  # the one of this process
 
 
 class Measures(NamedTuple):
@@ -94,7 +92,7 @@ READINGS = {reading.name: reading for reading in (QUEUES, SIGNS)}
 
 
 class Simulation:
-    """One grid. `close` it before another is opened in the same process."""
+    """One grid, the only one of its process."""
 
     def __init__(self, side: int, rate: float) -> None:
         self.side, self.rate = network.checked_side(side), rate
@@ -103,7 +101,8 @@ class Simulation:
         self._lanes = [f"{street}_0" for street in streets]
         entrances = {network.route(side, gate, -1, 0)[0]: gate for gate in range(4 * side)}
         self._gates = [(place, street) for place, street in enumerate(streets) if street in entrances]
-        self._sumo = _claimed(self)
+        self._sumo = libsumo()
+        self._sumo.start(["sumo", "--net-file", str(network.network_file(side)), "--no-step-log", "--no-warnings"])
         self._control, self._time = "", 0
 
     def reset(self, seed: int, control: str = "agents") -> Shown:
@@ -150,12 +149,6 @@ class Simulation:
         still = [self._time - depart for depart in self._departed.values() if depart <= self._time]
         total = self._arrived + len(still)
         return Measures(self._waiting, (self._travel + sum(still)) / max(1, total), self._arrived, total)
-
-    def close(self) -> None:
-        """Close SUMO, so that another simulation can be opened in this process."""
-        if self in _open:
-            self._sumo.close()
-            _open.remove(self)
 
     def _warm_up(self) -> None:
         programs = self._sumo.trafficlight
@@ -213,19 +206,6 @@ class Simulation:
         for place, street in self._gates:
             there.ravel()[place] += len(self._sumo.edge.getPendingVehicles(street))
         return Shown(views, queues.astype(np.int16), waits, there.sum(axis=1).astype(np.int16))
-
-
-def _claimed(owner: Simulation) -> Any:
-    """libsumo, claimed by this simulation."""
-    sumo = libsumo()
-    if _open or sumo.isLoaded():
-        raise InputError(
-            "sumo: expected no other simulation in this process, got a second one; libsumo holds one per process: "
-            "close the first, or let each run in its own process (workers=1 or more)"
-        )
-    sumo.start(["sumo", "--net-file", str(network.network_file(owner.side)), "--no-step-log", "--no-warnings"])
-    _open.append(owner)
-    return sumo
 
 
 def libsumo() -> Any:
