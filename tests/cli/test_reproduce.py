@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from decpomdp.cli.reproduce import line_of
+from decpomdp.cli.experiments import line_of
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.pool import CellProgress
 

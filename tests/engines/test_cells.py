@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 import decpomdp as dp
-from decpomdp.cli.benchmark import run_cell
+from decpomdp.cli.experiments import run_cell
 from decpomdp.core import InputError
 from decpomdp.engines.cluster import Cluster
 from decpomdp.experiments import pool

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 import decpomdp as dp
-from decpomdp.cli.benchmark import run_cell
+from decpomdp.cli.experiments import run_cell
 from decpomdp.cli.main import code_of
 from decpomdp.core import InputError
 from decpomdp.domains import references, registry

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from decpomdp.cli import benchmark, data, evaluate, learn, problems, reproduce, results, simulate, words
+from decpomdp.cli import data, evaluate, experiments, learn, problems, results, words
 from decpomdp.cli.words import INTERRUPTED, TERMINATED
 
 # error of typer for wrong arguments; typer contains its own copy of click, or uses click itself
@@ -22,14 +22,14 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "info": problems.info,
     "learn": learn.learn,
     "plan": learn.plan,
-    "simulate": simulate.simulate,
+    "simulate": problems.simulate,
     "evaluate": evaluate.evaluate,
     "show": results.show,
     "export": results.export,
     "report": results.report,
     "runs": results.list_runs,
-    "benchmark": benchmark.benchmark,
-    "reproduce": reproduce.reproduce,
+    "benchmark": experiments.benchmark,
+    "reproduce": experiments.reproduce,
 }
 
 

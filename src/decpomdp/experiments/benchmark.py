@@ -3,7 +3,7 @@
 A cell whose folder holds a finished run is not run again, so the same command continues an interrupted table, and an
 unfinished run is resumed from its checkpoint. benchmark.json holds the plan, the digests of the problems and the
 versions: a table of others is not continued. The value is the exact one that the run computed from the model after
-learning. The work of a cell is given by the command (`cli.benchmark`), which makes the page of the run.
+learning. The work of a cell is given by the command (`cli.experiments`), which makes the page of the run.
 
 On a cluster, a cell runs in a temporary folder of the worker, and its files are sent back. Workers need the files of
 problems at the same path; a file with other contents is refused.
