@@ -8,51 +8,56 @@
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from decpomdp.api import evaluate, learn, plan
-    from decpomdp.core import (
-        NO_OBSERVATION,
-        Agent,
-        Controller,
-        DecPOMDP,
-        Episodes,
-        Fit,
-        FormatError,
-        InputError,
-        Simulator,
-        Step,
-        Team,
-    )
-    from decpomdp.core.errors import LearningWarning
-    from decpomdp.core.progress import Progress
-    from decpomdp.domains.load import load
-    from decpomdp.domains.registry import problems
-    from decpomdp.domains.rules import from_rules
-    from decpomdp.environments.discretiser import Discretiser
-    from decpomdp.environments.pettingzoo import from_pettingzoo, parallel_env, play
-    from decpomdp.evaluation import (
-        ExactValue,
-        OffPolicyValue,
-        SampledValue,
-        exact_value,
-        offpolicy_value,
-        sampled_value,
-    )
-    from decpomdp.interaction.logs.settings import Logs
-    from decpomdp.interaction.mcem.settings import Mcem
-    from decpomdp.interaction.sbpr.settings import SbprLoop
-    from decpomdp.interaction.search.settings import Search
-    from decpomdp.interaction.world.result import WorldFit
-    from decpomdp.interaction.world.settings import World
-    from decpomdp.io.episodes import EpisodeWriter
-    from decpomdp.io.runs import Run
-    from decpomdp.learners import BayesFit, Fixed, Sbpr, StickBreaking
-    from decpomdp.planners.em.settings import Em
-    from decpomdp.planners.fb_hsvi.settings import FbHsvi
-    from decpomdp.planners.pbvi.settings import Pbvi
-    from decpomdp.planners.periodic.settings import PeriEm
-    from decpomdp.rollouts import DenseSimulator, simulate, stream
-    from decpomdp.rollouts.runner import TeamRunner
+if TYPE_CHECKING:  # for type checkers and editors; `as` marks a public name
+    from decpomdp.api import evaluate as evaluate
+    from decpomdp.api import learn as learn
+    from decpomdp.api import plan as plan
+    from decpomdp.core import NO_OBSERVATION as NO_OBSERVATION
+    from decpomdp.core import Agent as Agent
+    from decpomdp.core import Controller as Controller
+    from decpomdp.core import DecPOMDP as DecPOMDP
+    from decpomdp.core import Episodes as Episodes
+    from decpomdp.core import Fit as Fit
+    from decpomdp.core import FormatError as FormatError
+    from decpomdp.core import InputError as InputError
+    from decpomdp.core import Simulator as Simulator
+    from decpomdp.core import Step as Step
+    from decpomdp.core import Team as Team
+    from decpomdp.core.errors import LearningWarning as LearningWarning
+    from decpomdp.core.progress import Progress as Progress
+    from decpomdp.domains.load import load as load
+    from decpomdp.domains.registry import problems as problems
+    from decpomdp.domains.rules import from_rules as from_rules
+    from decpomdp.environments.discretiser import Discretiser as Discretiser
+    from decpomdp.environments.pettingzoo import from_pettingzoo as from_pettingzoo
+    from decpomdp.environments.pettingzoo import parallel_env as parallel_env
+    from decpomdp.environments.pettingzoo import play as play
+    from decpomdp.evaluation import ExactValue as ExactValue
+    from decpomdp.evaluation import OffPolicyValue as OffPolicyValue
+    from decpomdp.evaluation import SampledValue as SampledValue
+    from decpomdp.evaluation import exact_value as exact_value
+    from decpomdp.evaluation import offpolicy_value as offpolicy_value
+    from decpomdp.evaluation import sampled_value as sampled_value
+    from decpomdp.interaction.logs.settings import Logs as Logs
+    from decpomdp.interaction.mcem.settings import Mcem as Mcem
+    from decpomdp.interaction.sbpr.settings import SbprLoop as SbprLoop
+    from decpomdp.interaction.search.settings import Search as Search
+    from decpomdp.interaction.world.result import WorldFit as WorldFit
+    from decpomdp.interaction.world.settings import World as World
+    from decpomdp.io.episodes import EpisodeWriter as EpisodeWriter
+    from decpomdp.io.runs import Run as Run
+    from decpomdp.learners import BayesFit as BayesFit
+    from decpomdp.learners import Fixed as Fixed
+    from decpomdp.learners import Sbpr as Sbpr
+    from decpomdp.learners import StickBreaking as StickBreaking
+    from decpomdp.planners.em.settings import Em as Em
+    from decpomdp.planners.fb_hsvi.settings import FbHsvi as FbHsvi
+    from decpomdp.planners.pbvi.settings import Pbvi as Pbvi
+    from decpomdp.planners.periodic.settings import PeriEm as PeriEm
+    from decpomdp.rollouts import DenseSimulator as DenseSimulator
+    from decpomdp.rollouts import simulate as simulate
+    from decpomdp.rollouts import stream as stream
+    from decpomdp.rollouts.runner import TeamRunner as TeamRunner
 
 __version__ = "0.2.0"
 
@@ -86,58 +91,7 @@ _NAMES = {
 }
 _HOME = {name: f"decpomdp.{module}" for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [
-    "NO_OBSERVATION",
-    "Agent",
-    "BayesFit",
-    "Controller",
-    "DecPOMDP",
-    "DenseSimulator",
-    "Discretiser",
-    "Em",
-    "EpisodeWriter",
-    "Episodes",
-    "ExactValue",
-    "FbHsvi",
-    "Fit",
-    "Fixed",
-    "FormatError",
-    "InputError",
-    "LearningWarning",
-    "Logs",
-    "Mcem",
-    "OffPolicyValue",
-    "Pbvi",
-    "PeriEm",
-    "Progress",
-    "Run",
-    "SampledValue",
-    "Sbpr",
-    "SbprLoop",
-    "Search",
-    "Simulator",
-    "Step",
-    "StickBreaking",
-    "Team",
-    "TeamRunner",
-    "World",
-    "WorldFit",
-    "__version__",
-    "evaluate",
-    "exact_value",
-    "from_pettingzoo",
-    "from_rules",
-    "learn",
-    "load",
-    "offpolicy_value",
-    "parallel_env",
-    "plan",
-    "play",
-    "problems",
-    "sampled_value",
-    "simulate",
-    "stream",
-]
+__all__ = sorted([*_HOME, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
@@ -151,4 +105,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__
