@@ -79,7 +79,8 @@ def test_missing_support_after_some_sights_only_is_noticed():
     told = offpolicy_value(logged, Team.uniform(logged))
     ratios, situation = told.warnings
     assert ratios.startswith(f"from step 0 the ratios average {told.mean_ratios[0]:.3g} where 1 is expected")
-    assert "what the data never show in the same situation, where the behaviour never does it" in situation
+    assert "actions that the data never show in the same situation" in situation
+    assert ", the behaviour never)" in situation
     low, high = told.reward_range
     only = f"intervals allow for it only within {low:g} to {high:g}, the rewards of the file; give --reward-range"
     assert only in ratios

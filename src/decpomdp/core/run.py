@@ -222,7 +222,7 @@ def run(
 
 
 def warm_up(toys: Method | Sequence[Method | NamedToy], stop: NDArray[np.int64] | None = None) -> None:
-    """Compile what a method needs: two steps of its toys. A stop flag that is set leaves out the rest.
+    """Compile the kernels of a method: two steps of its toys. A stop flag that is set leaves out the rest.
 
     numba compiles one function at a time in a process. On the first run a second process compiles for the named toy;
     its code is then loaded from the cache.

@@ -121,7 +121,7 @@ def _reward(pair: Pair, sites: Sites, mask: int) -> float:
 
 
 def _share(action: str, done: bool) -> float:
-    """What one rover's action counts for when the rovers do not work side by side."""
+    """The reward of one rover's action when the rovers do not work side by side."""
     if action in MOVES:
         return MOVE_COST
     return DONE_COST if done else WORK[action]

@@ -105,7 +105,7 @@ def _same_file(number: int, path: Path) -> bool:
 
 
 def unfinished(folder: Path) -> RunRecord | None:
-    """The record of a run that can be resumed; None if the run is finished: what a kill left of checkpoints goes."""
+    """The record of a run that can be resumed; None if it is finished: then files left by a kill are removed."""
     if (folder / OLD).is_file():
         raise InputError(f"{folder}: a run of version 0.1 cannot be resumed; start it again in another folder")
     if not (folder / RUN).is_file():

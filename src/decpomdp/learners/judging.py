@@ -37,7 +37,7 @@ class Judged(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """What the evidence says."""
+        """The verdict of the evidence."""
         if self.value < self.behaviour and self.support >= MOSTLY:
             return WORSE
         return BETTER if self.sure and self.support >= MOSTLY else UNPROVEN

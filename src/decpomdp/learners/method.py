@@ -267,7 +267,7 @@ class SbprMethod:
         return state.fit is not None or bool(state.chosen) or state.sweep > 1
 
     def _best(self, state: FitState) -> Scored:
-        """What there is of an unfinished fit."""
+        """The best result of an unfinished fit."""
         if state.chosen and state.phase != WHOLE:
             return Scored(tuple(each.posterior for each in state.chosen))
         return state.now

@@ -13,8 +13,8 @@ earned nothing, and are too small (or too large, where rewards are negative) tog
     earned anything from `low` to `high`. With m_t = 1 - w_t + 1.64 standard errors, the share that is missing at most,
     the interval goes further down by sum_t d^t m_t (R_t - low), further up by sum_t d^t m_t (high - R_t).
 
-**By the recorded probabilities.** A hundredth of what a team does may earn most of its value, and a hundredth less is
-within the noise of the ratios. The recorded probabilities know more. Take all episodes in which an agent has the same
+**By the recorded probabilities.** A hundredth of a team's behaviour may earn most of its value, and a hundredth less is
+within the noise of the ratios. The recorded probabilities say more. Take all episodes in which an agent has the same
 history h of its own at step t. The actions that it took there leave
 
   U = 1 - sum of p(a | h, team),   B = 1 - sum of p(a | h, behaviour)   over actions a that were taken after h
@@ -51,7 +51,7 @@ from decpomdp.kernels.expectation import running_sums
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FEWEST = 0.99  # a mean ratio below this is worth a word,
+FEWEST = 0.99  # a mean ratio below this gives a warning,
 ERRORS = 2.5  # if it is this many standard errors below 1;
 FEW = 0.95  # one below this always: standard errors are too small themselves where large ratios are missing
 MARGIN = 1.64  # standard errors, of one side of 90 %: the mean ratio may be this much too high
@@ -61,7 +61,7 @@ SINGLE = 1e-6  # recorded probabilities are of single precision, and so are thei
 # Effective episodes below which an estimate is not to be relied on. A higher limit would not help: data that lack the
 # episodes of the largest ratios have the larger sample sizes. Their mean ratio shows it.
 ENOUGH = 10.0
-WORTH = 1e-3  # a share of what the team does that may be missing is worth a word
+WORTH = 1e-3  # larger missing shares of the team's behaviour give a warning
 AGREEING = 10.0  # episodes that must agree with a team
 
 
@@ -159,7 +159,7 @@ def warnings_of(
 ) -> tuple[str, ...]:
     """Reasons not to rely on the estimates.
 
-    `never`: the result of `never_taken`; lacking[t], unseen: bounds on what is missing, by the ratios and by the
+    `never`: the result of `never_taken`; lacking[t], unseen: bounds on missing shares, by the ratios and by the
     recorded probabilities; sizes[t]: effective sample sizes; `span`: the rewards' range if it was taken from the data.
     """
     messages = []
@@ -183,11 +183,11 @@ def warnings_of(
     if short.any():
         t = int(short.argmax())
         messages.append(
-            f"from step {t} the ratios average {means[t]:.3g} where 1 is expected: some of what the team does "
-            f"there is missing from the data or rare in them, and may have earned anything; {allowed}"
+            f"from step {t} the ratios average {means[t]:.3g} where 1 is expected: part of the team's behaviour "
+            f"is missing from the data or rare in them, and may have earned anything; {allowed}"
         )
     if (unseen.share > WORTH).any():
-        messages.append(f"{_situation(unseen)}: it may have earned anything; {allowed}")
+        messages.append(f"{_situation(unseen)}: they may have earned anything; {allowed}")
     if (shares.top >= LARGEST).any():
         messages.append(f"some ratios are beyond exp({LARGEST:g}) and were cut: the horizon is too long for these data")
     return tuple(messages)
@@ -198,21 +198,22 @@ def _same_reward(episodes: Episodes, horizon: int) -> list[str]:
     if seen.min() < seen.max():
         return []
     return [
-        f"every reward of the data is {seen[0]:g}, and the guarantee takes it that no other is possible: say which "
-        f"rewards are (--reward-range, reward_range=)"
+        f"every reward of the data is {seen[0]:g}, and the guarantee assumes that no other is possible: give the "
+        f"range of possible rewards (--reward-range, reward_range=)"
     ]
 
 
 def _situation(unseen: Unseen) -> str:
-    """The first step at which the team does what the data cannot show."""
+    """The first step at which the team takes actions that the data never show in the same situation."""
     t = int((unseen.share > WORTH).argmax())
-    often = f"does with probability {unseen.share[t]:.2g} or less"
+    team = f"with probability up to {unseen.share[t]:.2g}"
     if unseen.share[t] > 0.99:
-        often = "always does" if unseen.always[t] else "does, perhaps always,"
-    seldom = f"does it with probability {unseen.behaviour[t]:.2g} or less"
+        team = "always" if unseen.always[t] else "perhaps always"
+    behaviour = f"with probability up to {unseen.behaviour[t]:.2g}"
     if unseen.behaviour[t] < SINGLE:
-        seldom = "never does it"
-    return f"at step {t} the team {often} what the data never show in the same situation, where the behaviour {seldom}"
+        behaviour = "never"
+    taken = f"the team takes them {team}, the behaviour {behaviour}"
+    return f"at step {t}, actions that the data never show in the same situation ({taken})"
 
 
 def never_taken(episodes: Episodes, team: Team) -> list[str]:

@@ -1,1 +1,1 @@
-"""Learning from logged episodes without a choice of method: all that apply, compared by what the episodes say."""
+"""Learning from logged episodes without a given method: all methods that apply, compared by the evidence."""
