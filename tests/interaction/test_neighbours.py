@@ -7,9 +7,8 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
-from decpomdp.interaction.search.machines import Machine, constant, sizes, team_of
+from decpomdp.interaction.search.machines import NONE, Machine, constant, sizes, team_of
 from decpomdp.interaction.search.neighbours import (
-    NONE,
     Change,
     Runner,
     action_changes,
@@ -21,6 +20,7 @@ from decpomdp.interaction.search.neighbours import (
 from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.search.sizes import sizes_for
+from decpomdp.interaction.search.trial import ReturnSums
 from decpomdp.rollouts import DenseSimulator
 
 SIZES = replace(sizes_for(Search(max_nodes=6), 0.9, 2e9), contest=1e6)  # short searches have none
@@ -108,7 +108,7 @@ def test_where_nothing_is_better_the_plan_stays():
 
 @pytest.mark.parametrize(("gains", "certain"), [([1.0, 1.0], np.inf), ([0.0, 0.0], -np.inf), ([-1.0, -1.0], -np.inf)])
 def test_a_gain_that_never_varies_is_certain(gains, certain):
-    assert Runner((), sum(gains), sum(gain**2 for gain in gains)).certainty(2) == certain
+    assert Runner((), ReturnSums.of(np.array(gains))).certainty == certain
 
 
 def test_pieces_of_a_round_share_the_neighbours_out():

@@ -20,6 +20,8 @@ from decpomdp.core import Controller, Team
 from decpomdp.core.controller import HasAgents
 from decpomdp.kernels.machines import ROOT, Machines
 
+NONE = -1  # an entry that is not changed
+
 
 class Machine(NamedTuple):
     """One agent's deterministic policy."""
@@ -36,6 +38,21 @@ class Machine(NamedTuple):
     def observations(self) -> int:
         """Size of the observation alphabet."""
         return self.move.shape[1] - 1
+
+    def edited(self, node: int, symbol: int, target: int, action: int) -> "Machine":
+        """One entry changed: the action of `node`, if `symbol` is NONE; otherwise where its edge on `symbol` leads.
+
+        That is `target` or, unless `action` is NONE, a new node that is like `target` and takes `action`.
+        """
+        changed, move = self.action.copy(), self.move.copy()
+        if symbol == NONE:
+            changed[node] = action
+        elif action == NONE:
+            move[node, symbol] = target
+        else:
+            move[node, symbol] = len(changed)
+            changed, move = np.append(changed, action), np.vstack([move, self.move[target]])
+        return Machine(changed, move)
 
 
 Plan = tuple[Machine, ...]

@@ -24,7 +24,7 @@ from decpomdp.interaction.search.moves import hop
 from decpomdp.interaction.search.neighbours import polish, refine
 from decpomdp.interaction.search.players import Player, Pool, Work, player_of
 from decpomdp.interaction.search.settings import Search
-from decpomdp.interaction.search.sizes import SCORING, Sizes, affordable, reduced, sizes_for, tiny
+from decpomdp.interaction.search.sizes import SCORING, Sizes, affordable, reduced, sizes_for
 from decpomdp.interaction.search.starts import Start, portfolio
 from decpomdp.interaction.search.trial import PATIENT, ReturnSums, TrialResult, eager, trial
 from decpomdp.rollouts import as_simulator
@@ -88,7 +88,7 @@ class SearchMethod:
     def toy(self) -> "SearchMethod":
         """The same with the smallest sizes; a simulator that is not a model may be slow and is replaced."""
         toy = self.simulator if self.player.concurrent else EmptySimulator(self.simulator)
-        return _ToySearch(toy, self.settings, self.inputs)
+        return _ToySearch(toy, msgspec.structs.replace(self.settings, horizon=2), self.inputs)
 
     def init(self, now: Now) -> SearchState:
         """A team of constant actions."""
@@ -286,4 +286,4 @@ class _ToySearch(SearchMethod):
     """A search with the smallest sizes: its first two rounds compile everything."""
 
     def sizes(self, steps: float) -> Sizes:
-        return tiny(sizes_for(self.settings, self.player.discount, 0.0))
+        return sizes_for(self.settings, self.player.discount, 0.0)

@@ -27,7 +27,18 @@ from numpy.typing import NDArray
 
 from decpomdp.interaction.episode_player import draw_seed
 from decpomdp.interaction.search.ascent import ascend
-from decpomdp.interaction.search.machines import Machine, Plan, clock, hours, opening, product, split, tree, window
+from decpomdp.interaction.search.machines import (
+    NONE,
+    Machine,
+    Plan,
+    clock,
+    hours,
+    opening,
+    product,
+    split,
+    tree,
+    window,
+)
 from decpomdp.interaction.search.players import Player
 from decpomdp.interaction.search.sizes import Sizes
 from decpomdp.kernels import machines as kernels
@@ -201,17 +212,11 @@ def race(player: Player, plans: list[Plan], sizes: Sizes, seed: int) -> Plan:
 
 def mutate_entry(machine: Machine, actions: int, rng: np.random.Generator) -> Machine:
     """One random entry replaced: an action, where an edge leads, or an edge to a new node that acts differently."""
-    action, move = machine.action.copy(), machine.move.copy()
-    node, edge = int(rng.integers(1, len(action))), (rng.integers(len(action)), rng.integers(move.shape[1]))
-    kind = rng.random()
+    (nodes, columns), node = machine.move.shape, int(rng.integers(1, len(machine.action)))
+    edge, kind = (int(rng.integers(nodes)), int(rng.integers(columns))), rng.random()
     if kind < 0.4:
-        action[node] = rng.integers(actions)
-    elif kind < 0.9:
-        move[edge] = node
-    else:
-        move[edge] = len(action)
-        action, move = np.append(action, rng.integers(actions)), np.vstack([move, machine.move[node]])
-    return Machine(action, move)
+        return machine.edited(node, NONE, NONE, int(rng.integers(actions)))
+    return machine.edited(*edge, node, NONE if kind < 0.9 else int(rng.integers(actions)))
 
 
 # ---- grafts

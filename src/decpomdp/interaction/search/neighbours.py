@@ -17,27 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.interaction.episode_player import draw_seed
-from decpomdp.interaction.search.machines import Machine, Plan
+from decpomdp.interaction.search.machines import NONE, Machine, Plan
 from decpomdp.interaction.search.moves import expanded, settle
 from decpomdp.interaction.search.players import Player
 from decpomdp.interaction.search.sizes import Sizes
+from decpomdp.interaction.search.trial import ReturnSums
 from decpomdp.kernels.machines import ROOT
 
 MORE = 4  # factor of episodes from one heat to the next
 WORSE = 1.0  # standard errors below zero at which a neighbour drops out
 DEAREST = 2  # times the steps of a heat, at most, for the last remaining neighbour
 PROMISING = 1.0  # standard errors above zero at which the best one is worth a test
-NONE = -1  # entry that is not changed
 
 
 class Change(NamedTuple):
-    """One entry of one agent's machine."""
+    """One entry of one agent's machine, see `Machine.edited`."""
 
     agent: int
     node: int
-    symbol: int  # of the edge; NONE: the action of the node is changed
-    target: int  # where the edge leads, or the node that the new node is like
-    action: int  # of the node, or of the new node; NONE: there is none
+    symbol: int
+    target: int
+    action: int
 
 
 def polish(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator, share: tuple[int, int]) -> Plan:
@@ -79,32 +79,23 @@ def move_changes(agent: int, machine: Machine, visits: NDArray[np.int64], action
 
 def changed(plan: Plan, change: Change) -> Plan:
     """The plan with the change made."""
-    machine = plan[change.agent]
-    action, move = machine.action.copy(), machine.move.copy()
-    if change.symbol == NONE:
-        action[change.node] = change.action
-    elif change.action == NONE:
-        move[change.node, change.symbol] = change.target
-    else:
-        move[change.node, change.symbol] = len(action)
-        action, move = np.append(action, change.action), np.vstack([move, machine.move[change.target]])
-    return (*plan[: change.agent], Machine(action, move), *plan[change.agent + 1 :])
+    agent = change.agent
+    return (*plan[:agent], plan[agent].edited(*change[1:]), *plan[agent + 1 :])
 
 
 class Runner(NamedTuple):
-    """A neighbour, and the sums of its gains over the plan, episode by episode."""
+    """A neighbour, and its gains over the plan, episode by episode."""
 
     plan: Plan
-    total: float = 0.0
-    squares: float = 0.0
+    gains: ReturnSums = ReturnSums()
 
-    def certainty(self, episodes: int) -> float:
+    @property
+    def certainty(self) -> float:
         """The mean gain in standard errors; infinite if it never varies."""
-        mean = self.total / episodes
-        deviation = np.sqrt(max(0.0, self.squares / episodes - mean**2))
-        if deviation > 0:
-            return float(mean / deviation * np.sqrt(episodes))
-        return np.inf if mean > 0 else -np.inf
+        gains = self.gains
+        if gains.deviation > 0:
+            return float(gains.mean / gains.deviation * np.sqrt(gains.episodes))
+        return np.inf if gains.mean > 0 else -np.inf
 
 
 def contest(player: Player, plan: Plan, changes: Sequence[Change], sizes: Sizes, rng: np.random.Generator) -> Plan:
@@ -124,14 +115,11 @@ def contest(player: Player, plan: Plan, changes: Sequence[Change], sizes: Sizes,
         old = player.returns(plan, more, sizes.testing, seed, episodes)
         runners = [_further(player, runner, old, sizes.testing, seed, episodes) for runner in runners]
         episodes += more
-        runners = sorted(
-            (runner for runner in runners if runner.certainty(episodes) > -WORSE),
-            key=lambda runner: -runner.certainty(episodes),
-        )
-        if len(runners) == 1 and runners[0].certainty(episodes) > PROMISING:
+        fitting = [runner for runner in runners if runner.certainty > -WORSE]
+        runners = sorted(fitting, key=lambda runner: -runner.certainty)
+        if len(runners) == 1 and runners[0].certainty > PROMISING:
             break
-    promising = episodes > 0 and [runner for runner in runners if runner.certainty(episodes) > PROMISING]
-    return promising[0].plan if promising else plan
+    return next((runner.plan for runner in runners if episodes > 0 and runner.certainty > PROMISING), plan)
 
 
 def _most(episodes: int, sizes: Sizes) -> int:
@@ -141,4 +129,4 @@ def _most(episodes: int, sizes: Sizes) -> int:
 
 def _further(player: Player, runner: Runner, old: NDArray[np.float64], horizon: int, seed: int, first: int) -> Runner:
     gains = player.returns(runner.plan, len(old), horizon, seed, first) - old
-    return Runner(runner.plan, runner.total + float(gains.sum()), runner.squares + float(gains @ gains))
+    return Runner(runner.plan, runner.gains.plus(ReturnSums.of(gains)))

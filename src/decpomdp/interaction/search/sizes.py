@@ -165,22 +165,3 @@ def sizes_for(settings: Search, discount: float, steps: float) -> Sizes:
         contest=steps * CONTEST if long else 0.0,
         stages=Stages(first, int(min(tuning.stages + looks, affordable_looks)), testing, tuning.certain, smallest),
     )
-
-
-def tiny(sizes: Sizes) -> Sizes:
-    """The smallest sizes, for a warm-up."""
-    brief = {"updates": 1, "episodes": 2, "horizon": 2}
-    return replace(
-        sizes,
-        learning=2,
-        testing=2,
-        full=sizes.full._replace(**brief),
-        short=sizes.short._replace(**brief),
-        bold=sizes.bold._replace(**brief),
-        chain_episodes=2,
-        window_episodes=2,
-        fold_episodes=2,
-        race_episodes=2,
-        mutants=2,
-        stages=sizes.stages._replace(first=2, looks=1, horizon=2),
-    )
