@@ -120,14 +120,6 @@ def test_products_are_printed_decimals():
     assert thirds.start == pytest.approx([1 / 3] * 3, rel=1e-15)
 
 
-def test_a_model_is_saved_and_read_back(tmp_path):
-    model = walkers(3)
-    model.save(tmp_path / "walkers.dpomdp")
-    again = dp.load(tmp_path / "walkers.dpomdp")
-    assert again.digest() == model.digest()
-    assert [agent.actions for agent in again.agents] == [("stay", "step")] * 3
-
-
 def test_a_scene_is_drawn(tmp_path):
     model = dp.from_rules(
         **LAMP, scene=lambda state: [{"kind": "agent", "column": SIDES.index(state), "row": 0}, {"kind": "box", **AT}]
@@ -226,8 +218,3 @@ def test_a_rule_is_asked_once_for_each_question():
 
     dp.from_rules(**{**LAMP, "observation": observation})
     assert sorted(asked) == [(0, "left"), (0, "right"), (1, "left"), (1, "right")]
-
-
-def test_a_learned_team_plays_a_model_from_rules():
-    fit = dp.learn(dp.from_rules(**LAMP), steps=20_000, seed=1, max_nodes=2)
-    assert dp.evaluate(fit.team, dp.from_rules(**LAMP)).value > 4

@@ -5,7 +5,7 @@ import pytest
 from learners import data
 from oracles import making, sweeps
 
-from decpomdp.filtering.filter import log_likelihood
+from decpomdp.filtering.filter import Buffers, log_likelihood
 
 
 def test_log_likelihood_is_the_sum_over_paths():
@@ -44,3 +44,22 @@ def test_a_hundred_thousand_steps_do_not_underflow():
     assert np.isfinite(found).all()
     assert found[-1] < -10_000
     assert (np.diff(found) <= 0).all()
+
+
+def test_the_list_of_buffers_is_used_by_one_thread_at_a_time():
+    buffers = Buffers()
+
+    class Watched(list):
+        def __iter__(self):
+            assert buffers._lock.locked()
+            return super().__iter__()
+
+        def append(self, item):
+            assert buffers._lock.locked()
+            super().append(item)
+
+    buffers._unused = Watched()
+    taken = buffers.take(3, 2, np.dtype(np.float64))
+    buffers.give(taken)
+    assert np.shares_memory(buffers.take(2, 2, np.dtype(np.float64)), taken)
+    assert not np.shares_memory(buffers.take(2, 2, np.dtype(np.float64)), taken)

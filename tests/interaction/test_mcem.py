@@ -84,16 +84,11 @@ def test_stride_one_is_plain_em_and_larger_goes_further():
     assert normalised(np.array([[1.0, 0.0]]), value, 1.0, 0.1)[0, 1] == pytest.approx(0.05)
 
 
-def test_it_reaches_the_published_value_on_broadcast(broadcast):
-    fit = learn(broadcast, Mcem(), iterations=100, seed=1)
-    assert exact_value(broadcast, fit.team).value >= 9.15
+@pytest.mark.parametrize(("name", "iterations", "published"), [("broadcast", 100, 9.15), ("recycling", 310, 30.78)])
+def test_it_reaches_the_published_value(name, iterations, published):
+    fit = learn(name, "mcem", iterations=iterations, seed=1)
+    assert exact_value(dp.load(name), fit.team).value >= published
     assert max(fit.team.nodes) <= 3
-
-
-def test_it_reaches_the_published_value_on_recycling():
-    problem = dp.load("recycling", 0.9)
-    fit = learn(problem, "mcem", iterations=310, seed=1)
-    assert exact_value(problem, fit.team).value >= 30.78
 
 
 def test_rows_limits_and_reproducibility(broadcast):

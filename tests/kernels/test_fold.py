@@ -1,6 +1,7 @@
 """Folding: fewer nodes, the same play wherever play was seen."""
 
 import numpy as np
+import pytest
 
 from decpomdp.kernels import machines as kernels
 
@@ -12,33 +13,22 @@ def folded(action, move, order=None):
     return parent, move
 
 
-def test_twins_become_one():
-    parent, _ = folded([0, 1, 1, 0], [[1, -1], [2, 3], [1, 3], [1, 1]])
-    assert parent.tolist() == [0, 1, 1, 3]
-
-
-def test_different_actions_stay_apart():
-    parent, _ = folded([0, 1, 0], [[1, -1], [2, 2], [1, 1]])
-    assert parent.tolist() == [0, 1, 2]
-
-
-def test_merging_may_force_merging():
-    # 1 and 2 agree only if 3 and 4 do, which they do
-    parent, _ = folded([0, 1, 1, 0, 0], [[1, 2], [3, 3], [4, 4], [1, 1], [2, 2]])
-    assert parent.tolist() == [0, 1, 1, 3, 3]
-
-
-def test_what_is_forced_and_impossible_is_undone():
-    # 1 and 2 look alike but lead to 3 and 4, which act differently
-    parent, move = folded([0, 1, 1, 0, 2], [[1, 2], [3, -1], [4, -1], [1, -1], [2, -1]])
-    assert parent.tolist() == [0, 1, 2, 3, 4]
-    assert move[1].tolist() == [3, -1]
-
-
-def test_unseen_edges_are_taken_over():
-    parent, move = folded([0, 1, 1, 0], [[1, 2], [3, -1], [-1, 1], [1, 2]])
-    assert parent.tolist() == [0, 1, 1, 3]
-    assert move[1].tolist() == [3, 1]
+@pytest.mark.parametrize(
+    ("action", "move", "parents", "first"),
+    [
+        ([0, 1, 1, 0], [[1, -1], [2, 3], [1, 3], [1, 1]], [0, 1, 1, 3], None),  # twins
+        ([0, 1, 0], [[1, -1], [2, 2], [1, 1]], [0, 1, 2], [2, 2]),  # different actions
+        # 1 and 2 agree only if 3 and 4 do, which they do
+        ([0, 1, 1, 0, 0], [[1, 2], [3, 3], [4, 4], [1, 1], [2, 2]], [0, 1, 1, 3, 3], None),
+        # 1 and 2 look alike but lead to 3 and 4, which act differently
+        ([0, 1, 1, 0, 2], [[1, 2], [3, -1], [4, -1], [1, -1], [2, -1]], [0, 1, 2, 3, 4], [3, -1]),
+        ([0, 1, 1, 0], [[1, 2], [3, -1], [-1, 1], [1, 2]], [0, 1, 1, 3], [3, 1]),  # an unseen edge is taken over
+    ],
+)
+def test_what_is_merged(action, move, parents, first):
+    parent, moves = folded(action, move)
+    assert parent.tolist() == parents
+    assert first is None or moves[1].tolist() == first
 
 
 def test_seen_play_is_the_same():

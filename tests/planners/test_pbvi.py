@@ -11,7 +11,7 @@ from decpomdp.api import plan
 from decpomdp.core.run import Cut, Inputs, unlimited
 from decpomdp.core.sparse import factored_model
 from decpomdp.kernels.beliefs import upper_bound
-from decpomdp.planners.common import centralised
+from decpomdp.planners.common import centralised, played_by
 from decpomdp.planners.pbvi.bounds import Bounds, first_bounds
 from decpomdp.planners.pbvi.method import PbviMethod
 from decpomdp.planners.pbvi.settings import Pbvi
@@ -177,3 +177,10 @@ class CountDown:
     def __getitem__(self, place):
         self.looks -= 1
         return self.looks < 0
+
+
+def test_what_a_team_plays():
+    model = dp.load("broadcast")
+    assert played_by(model, dp.Team.uniform(model)) is model
+    team = plan(model, "pbvi").team
+    assert dp.evaluate(team, played_by(model, team)).value > 9.26

@@ -271,3 +271,17 @@ def test_a_second_process_compiles_for_the_named_toy(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["decpomdp.planners.periodic.method.toy_for.2.compiled"]
     monkeypatch.setattr("subprocess.Popen", None)
     warm_up([toy])  # compiled already
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "peri", "soft"),
+    [("dectiger", 13.448, 9.42), ("recycling", 31.9, 31.80), ("boxpushing", 148, 106.68), ("marsrovers", 24.1, 18.13)],
+)
+def test_peri_and_periem_reach_the_published_values(name, peri, soft):
+    """Within a minute each; published: up to two hours."""
+    model = dp.load(name)
+    fit = dp.plan(model, "periem", time_limit=60)
+    assert fit.facts["peri"] >= peri
+    assert fit.facts["periem"] >= soft
+    assert exact_value(model, fit.team).value >= max(peri, soft)

@@ -78,21 +78,16 @@ def test_followed_to_the_letter_it_is_worth_what_the_plan_says():
     assert returns.mean() <= fit.upper + 4 * error
 
 
-def test_only_the_seed_matters():
+def test_only_the_seed_matters(monkeypatch):
     model, policy = made()
-    options = {"episodes": 300, "steps": 7, "seed": 4}
+    options = {"episodes": 30, "steps": 7, "seed": 4}
     one, three = (semi_random(model, policy, 0.4, threads=threads, **options) for threads in (1, 3))
     assert one == three
     assert semi_random(model, policy, 0.4, **(options | {"seed": 5})) != one
-
-
-def test_pieces_make_up_the_whole(monkeypatch):
-    model, policy = made()
-    whole = semi_random(model, policy, 0.4, episodes=30, steps=7)
     monkeypatch.setattr(module, "CHUNK", 100)
-    pieces = list(module.semi_random(model, policy, 0.4, episodes=30, steps=7))
+    pieces = list(module.semi_random(model, policy, 0.4, **options))
     assert [piece.count for piece in pieces] == [7, 7, 7, 7, 2]
-    assert dp.Episodes.concatenate(pieces) == whole
+    assert dp.Episodes.concatenate(pieces) == one
 
 
 def test_importance_weights_are_unbiased():
