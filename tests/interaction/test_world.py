@@ -14,12 +14,11 @@ from decpomdp.interaction.world.method import (
     Plan,
     WorldMethod,
     WorldState,
-    cautious,
-    choose,
     contenders,
     interval,
     planning_ends,
     toy_episodes,
+    worse_mean,
 )
 from decpomdp.io.checkpoints import decode, encode
 
@@ -96,22 +95,26 @@ def test_a_run_that_is_stopped_early_has_a_team():
     assert method.result(state)[0].world is not None
 
 
-def test_the_choice_has_the_highest_value_in_the_worst_world():
-    bold, safe = (9.8, 9.1, 9.8), (9.5, 9.3, 9.5)  # the first one exploits two worlds, and loses less in the other
-    assert choose(np.array([bold, safe]).T) == 1
+def test_a_score_is_the_mean_over_the_worse_half_of_the_worlds():
+    values = np.array([[[1.0, 5.0], [9.0, 5.0]], [[2.0, 5.0], [7.0, 6.0]]])  # [k, w, c]
+    assert worse_mean(values, np.array([0.5, 0.5])) == pytest.approx([1.5, 5.0])
+    # world 0 has 0.1 in each of its draws, so that 0.3 of the half are the 7 of world 1
+    assert worse_mean(values, np.array([0.2, 0.8])) == pytest.approx([(0.1 * 1 + 0.1 * 2 + 0.3 * 7) / 0.5, 5.0])
+    assert worse_mean(values[:1, :1], np.ones(1)) == pytest.approx([1.0, 5.0])
 
 
-def test_the_choice_is_cautious():
-    sure, risky = [5.0, 5.1, 5.0, 5.1], [4.0, 6.4, 3.9, 6.3]  # in four draws of one world
-    assert choose(cautious(np.array([sure, risky]).T[:, None])) == 0
+def test_a_world_that_predicts_worse_does_not_veto_a_plan():
+    plan, safe = (0.4, 1.5, -37.0), (-20.0, -20.0, -20.0)
+    scores = worse_mean(np.array([[plan, safe]]).transpose(0, 2, 1), np.array([0.55, 0.4, 0.05]))
+    assert scores[0] > scores[1]
 
 
 def test_another_planner_must_be_clearly_better():
     held, near, clear = [5.0, 5.1, 5.0, 5.1], [4.9, 5.6, 4.8, 5.7], [6.0, 6.4, 5.9, 6.3]  # in four draws of one world
     drawn = np.array([held, near, clear, near]).T[:, None]
     origins = ["fb-hsvi in world 0", "periem in world 0", "search in world 0", "clone"]
-    assert contenders(drawn, drawn.mean(0), origins) == [0, 2, 3]
-    assert contenders(drawn[:, :, 1:], drawn.mean(0)[:, 1:], origins[1:]) == [0, 1, 2]
+    assert contenders(drawn, np.ones(1), origins) == [0, 2, 3]
+    assert contenders(drawn[:, :, 1:], np.ones(1), origins[1:]) == [0, 1, 2]
 
 
 def test_the_interval_is_a_union_over_the_worlds_and_the_refit_without_priors():

@@ -70,6 +70,28 @@ def test_over_complete_worlds_are_without_caution(tiger):
     assert [posterior.trusted for posterior in state.refitted] == [False, True]
 
 
+def test_worlds_are_weighted_by_held_out_episodes(tiger):
+    learner, state, _ = tiger
+    best = learner.best(state)
+    rng, count = np.random.default_rng(0), len(best.heldout)
+
+    def weight(noise, mean):
+        """Of a world whose log likelihoods differ from the best one's by noise with this mean."""
+        differences = noise * rng.normal(size=count)
+        other = best.heldout + differences - differences.mean() + mean
+        lower = best.posterior._replace(bound=best.posterior.bound - 50)
+        fits = Fits(finished=(best, Fitted(lower, other, over_complete=True)), refitted=(best.posterior, lower))
+        weights = learner.weights(fits)
+        assert weights.sum() == pytest.approx(1)
+        return weights[1]
+
+    assert weight(0.0, 0.0) == pytest.approx(0.5)
+    assert weight(0.1, -1 / count) == pytest.approx(1 / (1 + np.e), abs=0.05)  # one nat in all
+    assert 0.4 < weight(1.0, 0.0) < 0.6
+    assert 0.5 / (1 + np.e**3) < weight(0.5, -3 / count) < 0.35  # uncertain differences count for less
+    assert learner.weights(state._replace(refitted=state.refitted[:1])) == pytest.approx([1.0])
+
+
 def test_tuples_of_the_agents_own_states_are_their_product():
     log = small_log(episodes=12, first=True, agents=((2, 2), (3, 2), (2, 3)))
     log = dataclasses.replace(log, rewards=np.zeros(log.steps))

@@ -33,6 +33,7 @@ ADMITTED = 2.0  # standard errors within which a world is admitted together with
 LARGEST = 3e7  # numbers in the transitions of a world with memory
 OVER_EM, OVER_VB, REFIT, LIKELIEST = 100, 20, 12, 20  # sweeps
 OVER_COMPLETE, CHEAP = 3, 1e6  # over-complete worlds; steps x states up to which there is more than one
+RESAMPLED = 1000  # random weights of held-out episodes
 ALMOST = 1e-3  # weight of the prior of a row in the likeliest world
 GROW, OVER, REFITS, DONE = "grow", "over-complete", "refit", "done"  # phases
 
@@ -210,6 +211,20 @@ class Worlds:
             if new and not clearly_better(result[0].heldout, fit.heldout, ADMITTED):
                 result.append(fit)
         return result
+
+    def weights(self, state: Fits) -> Floats:
+        """[w]: the probability that each refitted world predicts best (pseudo-BMA+, Yao et al. 2018); sums to one.
+
+        Held-out episodes are weighted at random (Bayesian bootstrap), and likelihoods compared, many times.
+        """
+        worlds = max(1, len(state.refitted))
+        if worlds == 1 or not len(self.held):
+            return np.full(worlds, 1.0 / worlds)
+        logs = np.array([fit.heldout for fit in self.admitted(state)[:worlds]])  # [w, k]
+        shares = np.random.default_rng(self.seed).dirichlet(np.ones(logs.shape[1]), RESAMPLED)  # [b, k]
+        totals = logs.shape[1] * shares @ logs.T  # [b, w]
+        likelihoods = np.exp(totals - totals.max(1, keepdims=True))
+        return (likelihoods / likelihoods.sum(1, keepdims=True)).mean(0)
 
     def _refit(self, state: Fits, hurry: bool) -> tuple[Fits, Row | None]:
         todo = self.admitted(state)[: 1 if hurry else 3]

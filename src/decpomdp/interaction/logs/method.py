@@ -5,7 +5,7 @@
     world     worlds are fitted and planned in (`interaction/world/`); draws from their posteriors judge the plans and
               the teams of the other parts
 
-The choice is that of the worlds, from all teams: the highest value in the worst world, cautiously. A team that held-out
+The choice is that of the worlds, from all teams: the highest mean over the worse half of them. A team that held-out
 episodes put below the behaviour is not among them. A plan must be worth more than the behaviour earned in the episodes.
 Worlds are biased in favour of their own plans: if held-out episodes prove Dec-SBPR's team better than the behaviour,
 and support it, a plan replaces it only if it gains MARGIN more. Where no world can be fitted, Dec-SBPR's team is the
@@ -28,7 +28,7 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Inputs, Method, NamedToy, Now
 from decpomdp.interaction.logs.dependence import dependent
 from decpomdp.interaction.logs.settings import Logs
-from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState, choose, contenders, described
+from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState, contenders, described
 from decpomdp.interaction.world.result import WorldFit
 from decpomdp.interaction.world.settings import World
 from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE
@@ -174,14 +174,13 @@ class LogsMethod:
     def _sentences(self, state: LogsState, own: WorldState, facts: dict[str, Any]) -> dict[str, Any]:
         origin = str(facts["planned_by"])
         place = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == origin)
-        values, scores = self.world.scores(own)
+        (values, scores), weights = self.world.scores(own), self.world.weights(own)
         judged = self.world.draws(own) > 0
         rule = reason(
-            scores, contenders(values, scores, [c.origin for c in own.candidates]), place, self.world.behaviour
+            scores, contenders(values, weights, [c.origin for c in own.candidates]), place, self.world.behaviour
         )
-        measure = " by mean less standard deviation" if judged else ""
+        means = weights @ values.mean(0)  # [c]
         values = values.reshape(-1, len(own.candidates))  # [k, c] in all draws, or in all fitted worlds
-        means = values.mean(0)
         best = dict[str, float]()
         for candidate, mean in zip(own.candidates, means, strict=True):
             kind = candidate.origin if candidate.origin in NAMES else WORLD
@@ -192,7 +191,7 @@ class LogsMethod:
         who = f"a team {described(origin)}" if chosen == WORLD else NAMES[origin]
         where = f"{len(values)} worlds drawn from the posterior" if judged else "the fitted worlds"
         earned = f"mean values in {where}: this team {means[place]:.4g}, {rest}"
-        why = f"Chosen: {who}. {rule[0].upper()}{rule[1:]}{measure}; {earned}."
+        why = f"Chosen: {who}. {rule[0].upper()}{rule[1:]}; {earned}."
         if self._below(state):
             why = f"{why[:-1]}; held-out episodes put Dec-SBPR's team below the behaviour."
         floor = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == CLONE)
@@ -255,36 +254,31 @@ class LogsMethod:
 
 
 def preferred(scores: NDArray[np.float64], origins: list[str], proven: bool, behaviour: float = -np.inf) -> int:
-    """The chosen candidate c, from scores[w, c].
+    """The chosen candidate c, from scores[c].
 
-    A plan must be worth more than the `behaviour` earned, in the mean over the worlds. A `proven` team of Dec-SBPR is
-    replaced for a clear gain only.
+    A plan must be worth more than the `behaviour` earned. A `proven` team of Dec-SBPR is replaced for a clear
+    gain only.
     """
-    best = choose(scores)
-    if origins[best] not in NAMES and CLONE in origins and scores[:, best].mean() <= behaviour:
-        others = [
-            c for name in (CLONE, SBPR) for c, origin in enumerate(origins) if origin == name
-        ]  # the clone in ties
-        return others[choose(scores[:, others])]
+    best = int(np.argmax(scores))
+    if origins[best] not in NAMES and CLONE in origins and scores[best] <= behaviour:
+        others = [c for name in (CLONE, SBPR) for c, origin in enumerate(origins) if origin == name]  # ties: the clone
+        return others[int(np.argmax(scores[others]))]
     if not proven or origins[best] in NAMES or not {SBPR, CLONE} <= set(origins):
         return best
     own, clone = origins.index(SBPR), origins.index(CLONE)
-    least = MARGIN * np.maximum(scores[:, own] - scores[:, clone], 0.0)
-    return best if np.all(scores[:, best] - scores[:, own] > least) else own
+    least = MARGIN * max(scores[own] - scores[clone], 0.0)
+    return best if scores[best] - scores[own] > least else own
 
 
 def reason(scores: NDArray[np.float64], kept: list[int], place: int, behaviour: float) -> str:
-    """Which rule chose the candidate `place` of those `kept`, from scores[w, c]; `preferred` and `choose` in words."""
-    best = kept[choose(scores[:, kept])]
-    if best != place and scores[:, best].mean() <= behaviour:
+    """Which rule chose the candidate `place` of those `kept`, from scores[c]; `preferred` in words."""
+    best = kept[int(np.argmax(scores[kept]))]
+    if best != place and scores[best] <= behaviour:
         return f"the best plan is worth no more than the {behaviour:.4g} of the behaviour"
     if best != place:
-        return (
-            f"held-out episodes prove its gain over the behaviour, and no plan adds {MARGIN:.0%} to that in every world"
-        )
-    worlds = len(scores)
-    rule = "it is the best" if worlds == 1 else f"its value in the worst of {worlds} fitted worlds is the highest"
-    return rule if choose(scores) == place else f"{rule} (plans of FB-HSVI win near-ties)"
+        return f"held-out episodes prove its gain over the behaviour, and no plan adds {MARGIN:.0%} to that"
+    rule = "its mean over the worse half of the worlds is the highest"
+    return rule if int(np.argmax(scores)) == place else f"{rule} (plans of FB-HSVI win near-ties)"
 
 
 def obstacle(episodes: Episodes) -> str:

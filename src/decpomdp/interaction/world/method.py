@@ -5,9 +5,9 @@
     plan      FB-HSVI in the posterior means of the admitted worlds, also with rounded numbers; PeriEM and the search in
               the best one. Steps that the episodes hardly have lead nowhere there (`cautious` in `worlds/flat.py`),
               unless held-out episodes show that they are predicted well (`worlds/calibration.py`)
-    judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds. A team's score in a
-              world is the mean minus the standard deviation over draws; the team is chosen whose largest loss over the
-              worlds, against the best team of each, is smallest. FB-HSVI is preferred in near-ties (`contenders`)
+    judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds, each weighted by how
+              well it predicts held-out episodes. A team's score is its mean over the worse half of them; the highest
+              score wins. FB-HSVI is preferred in near-ties (`contenders`)
     interval  values over the draws of all admitted worlds, in worlds refitted to bootstrap samples of the episodes, and
               in the world that is refitted without priors: these shrink, and values of careful teams with them
 
@@ -45,6 +45,7 @@ FEWEST = 2  # draws of every world for a choice by draws
 ROUNDS, RESTARTS, STEPS = 2, 2, 1_000_000  # of FB-HSVI, PeriEM and the search without a time limit
 BOOTSTRAPS = 5
 WIDTH = 2.0  # standard deviations of the interval
+WORSE = 0.5  # share of the drawn worlds, the worst ones for a team, over which its score is the mean
 DISAGREE = 0.1  # share of the range of values by which admitted worlds may differ without a warning
 MISFIT, CLEARLY = 0.05, 4.0  # nats a step by which held-out episodes may surprise without a warning; standard errors
 OUTSIDE = 0.05  # share of a team's discounted steps in situations that the logs hardly have, without a warning
@@ -100,7 +101,7 @@ class WorldMethod:
         self.settings, self.inputs = settings, inputs
         self.worlds = Worlds(self.episodes, inputs.seed, settings.max_states, inputs.threads)
         self.others: Callable[[], Sequence[tuple[str, Team]]] = tuple  # origins and teams that are judged too
-        self.prefer: Callable[[Floats, list[str]], int] = lambda scores, _: choose(scores)  # by scores and origins
+        self.prefer: Callable[[Floats, list[str]], int] = lambda scores, _: int(np.argmax(scores))  # also by origins
         self.behaviour = behaviour_value(self.episodes)
         self._flat: dict[int, DecPOMDP] = {}  # by the id of a posterior of the state
 
@@ -245,17 +246,21 @@ class WorldMethod:
         """By the draws; before them, by the posterior means."""
         values, scores = self.scores(state)
         origins = [candidate.origin for candidate in state.candidates]
-        kept = contenders(values, scores, origins)
-        return state.candidates[kept[self.prefer(scores[:, kept], [origins[c] for c in kept])]]
+        kept = contenders(values, self.weights(state), origins)
+        return state.candidates[kept[self.prefer(scores[kept], [origins[c] for c in kept])]]
 
     def scores(self, state: WorldState) -> tuple[Floats, Floats]:
-        """[k, w, c] values of the candidates and [w, c] the scores that decide; without draws k is 1."""
+        """[k, w, c] values of the candidates and [c] the scores that decide; without draws k is 1."""
         draws, worlds = self.draws(state), len(state.fits.refitted)
         if draws == 0:
             values = np.array([[candidate.values for candidate in state.candidates]]).transpose(0, 2, 1)
-            return values, values[0]
-        values = np.array(state.drawn[: draws * worlds]).reshape(draws, worlds, len(state.candidates))
-        return values, cautious(values)
+        else:
+            values = np.array(state.drawn[: draws * worlds]).reshape(draws, worlds, len(state.candidates))
+        return values, worse_mean(values, self.weights(state))
+
+    def weights(self, state: WorldState) -> Floats:
+        """[w]: how likely every admitted world is to predict best; sums to one."""
+        return self.worlds.weights(state.fits)
 
     @staticmethod
     def draws(state: WorldState) -> int:
@@ -368,31 +373,30 @@ def described(origin: str) -> str:
     return f"planned with {name} in {place}{', rounded' * planner.endswith(' rounded')}"
 
 
-def choose(values: Floats) -> int:
-    """The candidate whose value in the worst of the worlds w is highest; values[w, c].
+def worse_mean(values: Floats, weights: Floats) -> Floats:
+    """[c]: mean of values[k, w, c] over the worse half of draws and worlds, where world w has the weight weights[w].
 
-    A plan exploits the errors of the world that it was made in, so a wrong world is the one that promises too much.
+    A plan exploits the errors of the world that it was made in, so it is judged where it earns less.
     """
-    return int(np.argmax(values.min(0)))
+    each = values.reshape(-1, values.shape[-1])  # [kw, c]
+    mass = np.tile(weights / len(values), len(values))
+    order = np.argsort(each, axis=0, kind="stable")
+    used = np.diff(np.minimum(np.cumsum(mass[order], axis=0), WORSE), axis=0, prepend=0.0)
+    result: Floats = (used * np.take_along_axis(each, order, axis=0)).sum(0) / WORSE
+    return result
 
 
-def cautious(drawn: Floats) -> Floats:
-    """[w, c]: mean minus standard deviation over the draws k; drawn[k, w, c]."""
-    return drawn.mean(0) - drawn.std(0, ddof=1)
-
-
-def contenders(drawn: Floats, scores: Floats, origins: list[str]) -> list[int]:
+def contenders(values: Floats, weights: Floats, origins: list[str]) -> list[int]:
     """Candidates c without the teams of PeriEM and the search that are not clearly better than FB-HSVI's best one.
 
-    Clearly: in every world w, by more than one standard deviation of the difference over the draws k; drawn[k, w, c].
+    Clearly: the gain over it, in values[k, w, c], is positive in the mean over the worse half of draws and worlds.
     """
     first = [c for c, origin in enumerate(origins) if origin.startswith(FB_HSVI)]
     if not first:
         return list(range(len(origins)))
-    best = first[choose(scores[:, first])]
-    gains = drawn - drawn[:, :, best : best + 1]
-    clear = np.all(gains.mean(0) > gains.std(0), axis=0)  # [c]
-    return [c for c, origin in enumerate(origins) if clear[c] or not origin.startswith(OTHER_PLANNERS)]
+    best = first[int(np.argmax(worse_mean(values[..., first], weights)))]
+    gains = worse_mean(values - values[..., best : best + 1], weights)  # [c]
+    return [c for c, origin in enumerate(origins) if gains[c] > 0 or not origin.startswith(OTHER_PLANNERS)]
 
 
 def toy_episodes(count: int = 2) -> Episodes:
