@@ -1,4 +1,4 @@
-"""The size of the project and its start-up times, against stored limits (`make test` runs this beside the tests).
+"""The size of the project and its start-up times, against stored limits (`make test` runs this with the tests).
 
     python tests/ratchet.py            print the figures; exit code 1 if one of them is above its limit
     python tests/ratchet.py --write    store the present figures in ratchet.json
@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 
 def main() -> int:
-    """Print every figure beside its limit."""
+    """Print every figure with its limit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="store the present figures")
     given = parser.parse_args()

@@ -27,7 +27,7 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def undisturbed(recorded):
-    """The team.json of a run on threads that nobody disturbed."""
+    """The team.json of an undisturbed run on threads."""
     out = Path(recorded).with_name("here")
     assert code_of(["learn", recorded, "--out", str(out), *LEARN]) == 0
     return (out / "team.json").read_bytes()
@@ -111,7 +111,7 @@ def test_what_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_an_interrupt_at_the_keyboard_keeps_the_best_and_leaves_nobody_behind(tmp_path, recorded):
+def test_an_interrupt_at_the_keyboard_keeps_the_best_and_leaves_no_process_behind(tmp_path, recorded):
     """It reaches all processes of the group, workers too."""
     out = tmp_path / "run"
     options = ["--method", "sbpr", "--truncation", "8", "--tolerance", "0", "--quiet", "--checkpoint-every", "0"]

@@ -213,12 +213,12 @@ def run_folder():
 
 
 def run_record(data):
-    """run.json beside a good team and trace: read, and now and then shown as a page where it was accepted."""
+    """run.json with a good team and trace: read, and now and then shown as a page where it was accepted."""
     return _shown(RUN, data)
 
 
 def run_trace(data):
-    """trace.parquet beside a good run.json."""
+    """trace.parquet with a good run.json."""
     return _shown(TRACE, data)
 
 
@@ -239,7 +239,7 @@ def _shown(name, data):
         if zlib.crc32(data) % SHOWN:
             return True
         text = page([on(run, model_of_the_run())])
-        assert text.count("<script") == 1 + text.count('<script type="application/json"'), "a script of somebody else"
+        assert text.count("<script") == 1 + text.count('<script type="application/json"'), "a script that is not ours"
     except InputError as error:
         return in_words(error)
     finally:

@@ -95,7 +95,7 @@ def test_batches_of_different_agents():
 
 
 def test_behaviours_that_cannot_have_acted():
-    """Everybody always takes the first action; in the data somebody does not."""
+    """All agents always take the first action; in the data one of them does not."""
     sure = [Controller(np.ones(1), np.eye(len(a.actions))[:1], *_uniform(a, 1)[1:]) for a in EPISODES.agents]
     team = Team.of(EPISODES, sure)
     row = int((EPISODES.actions != 0).any(axis=1).argmax())

@@ -1,4 +1,4 @@
-"""The verdict on a learned team: estimates from held-out episodes, beside the behaviour's."""
+"""The verdict on a learned team: estimates from held-out episodes, compared with the behaviour."""
 
 import numpy as np
 import pytest
