@@ -1,11 +1,14 @@
 """Where a fit begins: what is in the first posterior, and what is compiled before."""
 
+import shutil
+
 import numpy as np
 import pytest
 from learners import data
 from oracles import making
 
 from decpomdp.core import Agent, Episodes
+from decpomdp.core.run import NamedToy, _second_process
 from decpomdp.learners import Fixed, StickBreaking
 from decpomdp.learners.posterior import TeamPosterior
 from decpomdp.learners.start import beginning
@@ -67,3 +70,13 @@ def test_random_beginnings_follow_the_seed():
     one, again, other = (mean_of(beginning(episodes, Fixed(3), "random", 3, seed)) for seed in (1, 1, 2))
     assert one == again
     assert one != other
+
+
+@pytest.mark.parametrize(("program", "marks"), [("true", 1), ("false", 0)])
+def test_a_second_process_compiles_once_and_again_if_it_failed(tmp_path, monkeypatch, program, marks):
+    monkeypatch.setattr("decpomdp.kernels.compiled.FOLDER", str(tmp_path))
+    monkeypatch.setattr("decpomdp.core.run.default_threads", lambda: 2)
+    monkeypatch.setattr("sys.executable", shutil.which(program))
+    with _second_process(NamedToy("decpomdp.learners.method", "toy", 2), None):
+        pass
+    assert len(list(tmp_path.glob("*.compiled"))) == marks
