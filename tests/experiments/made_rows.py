@@ -14,20 +14,16 @@ def grid(values):
     ]  # fmt: skip
 
 
-def one(method, value, nodes, inferred=None, sampled_error=1.0):
-    return {"problem": "dectiger", "method": method, "seed": 0, "value": value, "sampled": value,
-            "sampled_error": sampled_error, "nodes": nodes, "inferred": inferred, "seconds": 1.0}  # fmt: skip
-
-
-def table(**values):
+def table(inferred=(None, None), **values):
     """Rows of Dec-Tiger and Broadcast: method -> (value on the one, value on the other), three seeds."""
     names = {"sbpr": "sbpr-iterations", "hsvi": "fb-hsvi"}
     return [
-        {**one(names.get(method, method), value + 0.001 * seed, 2.0), "problem": problem, "seed": seed}
+        {"problem": problem, "method": names.get(method, method), "seed": seed, "value": value + 0.001 * seed,
+         "sampled": value, "sampled_error": 1.0, "nodes": 2.0, "inferred": size, "seconds": 1.0}
         for method, pair in values.items()
-        for problem, value in zip(("dectiger", "broadcast"), pair, strict=True)
+        for problem, value, size in zip(("dectiger", "broadcast"), pair, inferred, strict=True)
         for seed in range(3)
-    ]
+    ]  # fmt: skip
 
 
 def curve(method, values, nodes=2.0, seeds=3):
@@ -39,12 +35,13 @@ def curve(method, values, nodes=2.0, seeds=3):
     ]
 
 
-def iterations(first, last, rates):
-    """Three seeds of one problem, the first and the last iteration."""
+def course(rates=(0.3, 0.1), first=(-50.0, 9.0), **ends):
+    """Curves of the appendix: problem -> (value, size) at the end; by default they begin far below, with more nodes."""
     return [
-        {"problem": "broadcast", "seed": seed, "iteration": i, "value": value + 0.1 * seed, "exploration": rate,
-         "decided": value + 0.1 * seed, "mean_nodes": 2.0, "value_error": None, "decided_error": None}
-        for i, value, rate in ((1, first, rates[0]), (10, last, rates[1]))
+        {"problem": problem, "seed": seed, "iteration": i, "value": value + 0.1 * seed, "exploration": rate,
+         "decided": value + 0.1 * seed, "mean_nodes": size, "value_error": None, "decided_error": None}
+        for problem, end in ends.items()
+        for i, (value, size), rate in ((1, first, rates[0]), (10, end, rates[1]))
         for seed in range(3)
     ]  # fmt: skip
 
@@ -70,17 +67,6 @@ def em(few, right, many, **options):
     return [row for size, value in pairs for row in fits("em", [value - 1.0, value + 1.2, value], size, **options)]
 
 
-def course(**ends):
-    """Curves of the appendix: problem -> (value, size) at the end; they begin far below, with more nodes."""
-    return [
-        {"problem": problem, "seed": seed, "iteration": i, "value": value + 0.01 * seed, "exploration": rate,
-         "decided": value + 0.01 * seed, "mean_nodes": size, "value_error": None, "decided_error": None}
-        for problem, end in ends.items()
-        for i, (value, size), rate in ((1, (-50.0, 9.0), 0.3), (10, end, 0.1))
-        for seed in range(3)
-    ]  # fmt: skip
-
-
 def levels(rows, learned=True):
     """Rows of figure 2 with the other curves, which end at 10 and 30, and policies with a value of 5."""
     places = dict.fromkeys(row["iteration"] for row in rows)
@@ -101,10 +87,3 @@ def timed(vary, **powers):
         {"vary": vary, "size": size, "seed": 0, **{f"{part}_seconds": size**power for part, power in parts.items()}}
         for size in (10, 20, 40, 80)
     ]
-
-
-def runs(method, values, inferred):
-    """Rows of Dec-Tiger and Broadcast, with inferred sizes."""
-    sizes = dict(zip(("dectiger", "broadcast"), inferred, strict=True))
-    names = {"sbpr-iterations": "sbpr"}
-    return [{**row, "inferred": sizes[row["problem"]]} for row in table(**{names.get(method, method): values})]

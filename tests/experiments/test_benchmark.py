@@ -209,22 +209,20 @@ def test_runs_of_another_problem_or_version_are_refused(tmp_path, monkeypatch):
         run_table(Path("t"), plan, 1, run_cell, lambda _: None)
 
 
-def test_files_of_the_same_name_are_refused(tmp_path):
+def test_wrong_plans_and_damaged_files_are_one_line(tmp_path):
     plan = BenchmarkPlan(("a/my.dpomdp", "b/my.dpomdp"), ("search",), 1, None, 100, 1)
     with pytest.raises(InputError, match=r"different names, got a/my\.dpomdp and b/my\.dpomdp"):
         open_table(tmp_path / "t", plan)
-
-
-def test_a_damaged_plan_is_one_line(tmp_path):
-    for content in ["[]", '{"problems": 1}', "\xff"]:
-        (tmp_path / "benchmark.json").write_text(content)
-        with pytest.raises(InputError):
-            open_table(tmp_path, PLAN)
-
-
-def test_a_damaged_run_is_one_line(tmp_path):
     (tmp_path / "broadcast-search-0").mkdir()
-    for content in ["[]", '{"format": "decpomdp-run/2", "value": {"value": null}, "nodes": [1], "steps": 1}']:
-        (tmp_path / "broadcast-search-0/run.json").write_text(content)
-        with pytest.raises(InputError, match=r"run\.json: "):
-            lines_of(tmp_path, PLAN)
+    value = '{"format": "decpomdp-run/2", "value": {"value": null}, "nodes": [1], "steps": 1}'
+    plan, run = ("benchmark.json", open_table), ("broadcast-search-0/run.json", lines_of)
+    for (name, reader), content, words in [
+        (plan, "[]", "benchmark.json: not the plan"),
+        (plan, '{"problems": 1}', r"the plan of this folder .problems = 1., got"),
+        (plan, "\xff", "benchmark.json: not the plan"),
+        (run, "[]", "run.json: "),
+        (run, value, "run.json: expected a run with a finite value"),
+    ]:
+        (tmp_path / name).write_text(content)
+        with pytest.raises(InputError, match=words):
+            reader(tmp_path, PLAN)

@@ -8,7 +8,6 @@ import io
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from decpomdp.core import InputError
@@ -19,7 +18,9 @@ from decpomdp.report.replay import Replay
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Looks = Mapping[str, tuple[str | None, str | None]]  # CSS class -> fill, stroke
+XY = tuple[float, float]
+Look = tuple[str | None, str | None]  # fill, stroke
+Looks = Mapping[str, Look]  # by CSS class
 
 WIDTH, TALLEST = 640, 900  # pixels
 SECONDS = 0.8  # per step
@@ -156,57 +157,40 @@ def _painted(film: Film, t: int, words: str, looks: Looks) -> "Image":
     left, top, width, height = _with_foot(film)
     scale = FINER * min(WIDTH / width, TALLEST / height)
     image = Image.new("RGB", (round(width * scale), round(height * scale)), light("var(--paper)"))
-    pen = _Pen(ImageDraw.Draw(image), looks, scale, left, top)
-    for shape in film.still:
-        pen.draw(shape)
-    for part in film.parts:
-        values = part.values(t)
-        x, y = values.get(MOVE, (0.0, 0.0))
-        for shape in part.shapes if values.get(DISPLAY, 1.0) else ():
-            pen.draw(shape.moved(values), (part.at[0] + x, part.at[1] + y), values.get(TURN, 0.0))
-    pen.draw(_caption(film, words))
+    pen = ImageDraw.Draw(image)
+    for shape, shift, turn in (*film.frame(t), (_caption(film, words), (0.0, 0.0), 0.0)):
+        _draw(pen, shape, looks[shape.look], scale, turn, shift, (left, top))
     return image.reduce(FINER).quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pen:
-    """Draws shapes into an image."""
+def _draw(pen: Any, shape: Mark, look: Look, scale: float, turn: float, shift: XY, origin: XY) -> None:
+    """One shape, turned (lines and polygons) and shifted, with a pen of Pillow."""
+    (fill, stroke), at = look, shape.at
+    c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
 
-    draws: Any  # PIL.ImageDraw.ImageDraw
-    looks: Looks
-    scale: float
-    left: float
-    top: float
+    def on(x: float, y: float) -> XY:
+        """Where a point of the shape lies in the image."""
+        return (shift[0] + c * x - s * y - origin[0]) * scale, (shift[1] + s * x + c * y - origin[1]) * scale
 
-    def draw(self, shape: Mark, shift: tuple[float, float] = (0.0, 0.0), turn: float = 0.0) -> None:
-        """One shape, turned (lines and polygons) and shifted."""
-        (fill, stroke), at, scale = self.looks[shape.look], shape.at, self.scale
-        c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
+    if shape.kind == "rect" and (fill or stroke):
+        x, y = on(at["x"], at["y"])
+        box = (x, y, x + at["width"] * scale, y + at["height"] * scale)
+        pen.rounded_rectangle(box, at.get("rx", 0.0) * scale, fill, stroke, max(1, round(scale)))
+    elif shape.kind == "circle":
+        (x, y), r = on(at["cx"], at["cy"]), at["r"] * scale
+        pen.ellipse((x - r, y - r, x + r, y + r), fill)
+    elif shape.kind == "polygon":
+        pen.polygon([on(x, y) for x, y in shape.points], fill)
+    elif shape.kind == "text":
+        from PIL import ImageFont
 
-        def on(x: float, y: float) -> tuple[float, float]:
-            """Where a point of the shape lies in the image."""
-            return (shift[0] + c * x - s * y - self.left) * scale, (shift[1] + s * x + c * y - self.top) * scale
-
-        if shape.kind == "rect" and (fill or stroke):
-            x, y = on(at["x"], at["y"])
-            box = (x, y, x + at["width"] * scale, y + at["height"] * scale)
-            self.draws.rounded_rectangle(box, at.get("rx", 0.0) * scale, fill, stroke, max(1, round(scale)))
-        elif shape.kind == "circle":
-            (x, y), r = on(at["cx"], at["cy"]), at["r"] * scale
-            self.draws.ellipse((x - r, y - r, x + r, y + r), fill)
-        elif shape.kind == "polygon":
-            self.draws.polygon([on(x, y) for x, y in shape.points], fill)
-        elif shape.kind == "text":
-            from PIL import ImageFont
-
-            font = ImageFont.load_default(at["font-size"] * scale)
-            self.draws.text(on(at["x"], at["y"]), shape.words, fill, font, anchor="ms")
-        elif shape.kind == "line":
-            for start, end in _dashes(shape):
-                self.draws.line([on(*start), on(*end)], stroke, max(1, round(at["stroke-width"] * scale)))
+        pen.text(on(at["x"], at["y"]), shape.words, fill, ImageFont.load_default(at["font-size"] * scale), anchor="ms")
+    elif shape.kind == "line":
+        for start, end in _dashes(shape):
+            pen.line([on(*start), on(*end)], stroke, max(1, round(at["stroke-width"] * scale)))
 
 
-def _dashes(shape: Mark) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+def _dashes(shape: Mark) -> list[tuple[XY, XY]]:
     """The pieces of a line."""
     x1, y1, x2, y2 = (shape.at[name] for name in ("x1", "y1", "x2", "y2"))
     length = math.hypot(x2 - x1, y2 - y1)

@@ -3,7 +3,7 @@
 The page's script moves them, an animated SVG moves by itself, and the painter of GIFs draws every step: all from here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -74,6 +74,16 @@ class Film:
     parts: tuple[Part, ...]
     captions: tuple[tuple[str, ...], ...]  # [k][t]
     legend: str = ""  # of a drawing with many small shapes
+
+    def frame(self, t: int) -> Iterator[tuple[Mark, tuple[float, float], float]]:
+        """The shapes that are seen in step t of the first episode, with their shift and turn."""
+        for shape in self.still:
+            yield shape, (0.0, 0.0), 0.0
+        for part in self.parts:
+            values = part.values(t)
+            x, y = values.get(MOVE, (0.0, 0.0))
+            for shape in part.shapes if values.get(DISPLAY, 1.0) else ():
+                yield shape.moved(values), (part.at[0] + x, part.at[1] + y), values.get(TURN, 0.0)
 
 
 def for_page(film: Film) -> Markup:
