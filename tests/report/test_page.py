@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import decpomdp as dp
 from decpomdp.core import InputError
@@ -63,45 +64,32 @@ def test_a_run_has_its_page(tiger_page):
     assert nodes == [str(i) for i in range(6)] * 4  # of two agents, and again small in the replay
 
 
-def test_it_stands_alone_and_is_small(tiger_page):
+def test_it_stands_alone_is_small_and_runs_only_our_script(tiger, tiger_page):
     found = Elements(tiger_page)
     assert len(tiger_page) < 150_000
     for _, attributes in found.found:
         assert not {"src", "onclick", "onload"} & set(attributes)
         assert attributes.get("href", "#").startswith("#")
-    style = re.search(r"<style>(.*?)</style>", tiger_page, re.S).group(1)
+    style, script = (re.search(rf"<{name}>(.*?)</{name}>", tiger_page, re.S).group(1) for name in ("style", "script"))
     assert "url(" not in style
     assert "@import" not in style
     assert set(re.findall(r"https?://[^\"' )]*", tiger_page)) == {"http://www.w3.org/2000/svg"}
-
-
-def test_only_our_script_may_run(tiger_page):
-    script = re.search(r"<script>(.*?)</script>", tiger_page, re.S).group(1)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = next(a["content"] for a in Elements(tiger_page).tags("meta") if "http-equiv" in a)
+    policy = next(a["content"] for a in found.tags("meta") if "http-equiv" in a)
     assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    assert page([shown(tiger)]) == tiger_page  # made again
 
 
-def test_making_it_again_gives_the_same_bytes(tiger, tiger_page):
-    assert page([shown(tiger)]) == tiger_page
+def test_a_missing_or_changed_source_is_named(tiger):
+    def with_record(**changes):
+        return shown(replace(tiger, record=structs.replace(tiger.record, **changes)))
 
-
-def test_without_its_source_the_page_says_so(tiger):
-    gone = replace(tiger, record=type(tiger.record)(**{**fields(tiger.record), "source": "gone.dpomdp"}))
-    found = shown(gone)
+    found = with_record(source="gone.dpomdp")
     assert found.missing == "gone.dpomdp does not exist any more"
     words = " ".join(Elements(page([found])).words)
     assert "No replay: gone.dpomdp does not exist any more." in words
     assert "Shares of time are unknown" in words
-
-
-def test_another_problem_under_the_same_name_is_noticed(tiger):
-    other = replace(tiger, record=type(tiger.record)(**{**fields(tiger.record), "digest": "0" * 64}))
-    assert shown(other).missing == "dectiger has changed: it is not the same problem"
-
-
-def fields(record):
-    return {name: getattr(record, name) for name in record.__struct_fields__}
+    assert with_record(digest="0" * 64).missing == "dectiger has changed: it is not the same problem"
 
 
 def test_learned_from_episodes(logged):

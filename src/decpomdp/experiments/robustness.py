@@ -4,8 +4,10 @@ The paper: "these values were chosen for testing, but our approach is robust to 
 neither a scale nor a rate: its text describes the first, its appendix computes with the second.
 """
 
+from collections.abc import Iterable
 from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +30,6 @@ HELD = {
 UP = {"value": "value", "inferred": "nodes per agent"}
 TEXTS = texts_of("robustness")
 SLIGHT, FACTOR = TEXTS.limits["slight"], TEXTS.limits["factor"]
-Points = dict[tuple[float, float], Mean]  # c, d -> over seeds
 
 
 def cells(effort: Effort) -> list[Cell]:
@@ -101,35 +102,37 @@ def _robust(rows: ResultRows, reading: str) -> Evidence:
 def _on_problem(some: ResultRows) -> Item:
     """How far the means of the grid lie apart, with and without the point that moves them most."""
     means = some.means("value", "c", "d")
-    without = {point: {other: mean for other, mean in means.items() if other != point} for point in means}
-    far = min(without, key=lambda point: _width(without[point]))
-    moved = _moved(means)
-    facts = {"span": _range(means), "noise": _noise(means), "moved": moved, "far": far, "factor": FACTOR}
-    facts |= {"span_without": _range(without[far]), "without": _moved(without[far])}
-    sizes = _range(some.means("inferred", "c", "d"))
-    holds = {"still": moved == "yes", "moved": moved == "no"}
-    return Item(holds, name=PROBLEMS[some.first["problem"]], some=some, sizes=sizes, **facts)
+    without = {point: _spread(mean for other, mean in means.items() if other != point) for point in means}
+    far = min(without, key=lambda point: without[point].width)
+    span, rest, sizes = _spread(means.values()), without[far], _spread(some.means("inferred", "c", "d").values())
+    facts = {"span": span, "noise": span.noise, "moved": span.moved, "far": far, "factor": FACTOR, "sizes": sizes}
+    facts |= {"span_without": rest, "without": rest.moved, "some": some}
+    holds = {"still": span.moved == "yes", "moved": span.moved == "no"}
+    return Item(holds, name=PROBLEMS[some.first["problem"]], **facts)
 
 
-def _range(means: Points) -> tuple[float, float]:
-    values = [mean.value for mean in means.values()]
-    return min(values), max(values)
+class Spread(NamedTuple):
+    """How far the means of some points lie apart."""
+
+    low: float
+    high: float
+    noise: float  # how much seeds at one point differ; a standard deviation does not grow with their number
+
+    @property
+    def width(self) -> float:
+        """From the lowest mean to the highest."""
+        return self.high - self.low
+
+    @property
+    def moved(self) -> str:
+        """Whether the grid moves the mean no more than seeds differ, or slightly."""
+        slight = self.width <= SLIGHT * max(abs(self.low), abs(self.high))
+        return "yes" if self.width <= self.noise else "partly" if slight else "no"
 
 
-def _width(means: Points) -> float:
-    low, high = _range(means)
-    return high - low
-
-
-def _noise(means: Points) -> float:
-    """How much seeds at one point differ; a standard deviation does not grow with their number, as a range does."""
-    return FACTOR * float(np.median([mean.spread for mean in means.values()]))
-
-
-def _moved(means: Points) -> str:
-    """Whether the grid moves the mean no more than seeds differ, or slightly."""
-    slight = _width(means) <= SLIGHT * max(map(abs, _range(means)))
-    return "yes" if _width(means) <= _noise(means) else "partly" if slight else "no"
+def _spread(means: Iterable[Mean]) -> Spread:
+    values, spreads = zip(*((mean.value, mean.spread) for mean in means), strict=True)
+    return Spread(min(values), max(values), FACTOR * float(np.median(spreads)))
 
 
 COLUMNS = ("problem", "reading", "c", "d", "seed", "episodes", "steps", "follow", "truncation", "tolerance")

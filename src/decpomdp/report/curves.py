@@ -4,7 +4,7 @@ The columns, their names and the ranges of the charts are chosen here; the page'
 that nothing else could be seen are cut off, and the caption says so.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -74,7 +74,7 @@ class TraceCurve:
             return self.known
         return np.append(self.known, self.y[-1] + np.array([-2, 2]) * self.error[-1])
 
-    def content(self, axes: Sequence[str]) -> dict[str, Any]:
+    def content(self, axes: Iterable[str]) -> dict[str, Any]:
         """The points for the page's script."""
         rows = thinned(self.y, PIECES)
         columns = {axis: column(self.trace, axis) for axis in axes}
@@ -96,31 +96,28 @@ def curves(sources: Sequence[RunTrace]) -> Markup | None:
     if len(axes) > 1:
         buttons = [tag("button", words, type="button", data_axis=axis) for axis, words in axes.items()]
         choice = tag("p", tag("span", "against"), *buttons, class_="choice", role="group", aria_label="Horizontal axis")
-    figures = [_figure(key, found) for key, found in known.items()]
-    charts = [_chart(found, list(axes)) for found in known.values()]
+    figures = [_figure(TITLES.get(key, key.replace("_", " ").capitalize()), found) for key, found in known.items()]
+    charts = [
+        {"range": _range(found), "whole": all(map(_whole, found)), "curves": [curve.content(axes) for curve in found]}
+        for found in known.values()
+    ]
     stored = data("curves-data", {"axes": axes, "charts": charts})
     return tag("div", choice, tag("div", *figures, class_="charts"), stored, class_="curves")
 
 
-def _figure(key: str, found: list[TraceCurve]) -> Markup:
+def _figure(title: str, found: list[TraceCurve]) -> Markup:
     """The caption of a chart, and a place for the chart."""
     names = [tag("span", tag("i", class_=one.look), one.name) for one in found if len(found) > 1]
     (low, high), first = _range(found), float(found[0].known[0])
     cut = len(found) == 1 and not low <= first <= high
     note = tag("span", f"begins at {first:.4g}") if cut else None
     ends = (f"{one.name + ' ' if one.name else ''}from {one.known[0]:.4g} to {one.known[-1]:.4g}" for one in found)
-    label = f"{_title(key)}: {', '.join(ends)}"
-    chart = tag("svg", class_="chart", viewBox="0 0 420 220", role="img", aria_label=label)
-    return tag("figure", tag("figcaption", tag("b", _title(key)), *names, note), chart)
+    chart = tag("svg", class_="chart", viewBox="0 0 420 220", role="img", aria_label=f"{title}: {', '.join(ends)}")
+    return tag("figure", tag("figcaption", tag("b", title), *names, note), chart)
 
 
-def _chart(found: list[TraceCurve], axes: Sequence[str]) -> dict[str, Any]:
-    whole = all(np.all(curve.known == np.round(curve.known)) for curve in found)
-    return {"range": _range(found), "whole": whole, "curves": [curve.content(axes) for curve in found]}
-
-
-def _title(key: str) -> str:
-    return TITLES.get(key, key.replace("_", " ").capitalize())
+def _whole(curve: TraceCurve) -> bool:
+    return bool(np.all(curve.known == np.round(curve.known)))
 
 
 def column(trace: Trace, key: str) -> Floats:
@@ -157,17 +154,14 @@ def _comparable(source: RunTrace) -> RunTrace:
 def _keys(sources: Sequence[RunTrace]) -> list[str]:
     """Columns to draw: the well-known ones first, then all others that hold numbers."""
     shared = [key for key in sources[0].trace if all(key in source.trace for source in sources)]
-    known = [key for key in TITLES if key in shared and _says_more(sources, key)]
+    bounded = any(np.isfinite(column(source.trace, "upper")).any() for source in sources)
+    known = [key for key in TITLES if key in shared]
+    if "lower" in known and "value" in sources[0].trace and not bounded:
+        known.remove("lower")  # a lower bound without an upper one is the value
     if len(sources) > 1:
         return known
     others = [key for key in shared if key not in (*TITLES, *AXES, *NO_CHART)]
     return known + [key for key in others if np.isfinite(column(sources[0].trace, key)).any()]
-
-
-def _says_more(sources: Sequence[RunTrace], key: str) -> bool:
-    """A lower bound without an upper one is the value."""
-    upper = [column(source.trace, "upper") for source in sources]
-    return key != "lower" or "value" not in sources[0].trace or any(np.isfinite(values).any() for values in upper)
 
 
 def _curves_of(sources: Sequence[RunTrace], key: str) -> list[TraceCurve]:
