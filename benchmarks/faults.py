@@ -74,8 +74,8 @@ FAULTS = [
     Fault("kernels/sampling.py", "-= 1.0 - scaled[poor]", "-= scaled[poor]", "wrong term", "kernels/test_sampling.py"),
     Fault(
         "kernels/rollout.py",
-        "streams(key_of(seed), np.arange(first, first + episodes))",
-        "streams(key_of(seed), np.arange(episodes))",
+        "key = stream(seed, first + k)\n        state = pick(",
+        "key = stream(seed, k)\n        state = pick(",
         "wrong index",
         "rollouts/test_rollouts.py rollouts/test_simulate.py",
     ),

@@ -72,6 +72,28 @@ def test_whole_episodes_are_those_of_single_steps():
     assert not terminated.any()
 
 
+def test_pieces_and_threads_change_nothing():
+    grid = Traffic(10)
+    team = random_team(grid, 1)
+    one = grid.play(players_of(team), 40, 30, 2, threads=1)
+    two = grid.play(players_of(team), 40, 30, 2, threads=2)
+    later = grid.play(players_of(team), 15, 30, 2, first=25)
+    for field, (a, b, c) in zip(one._fields, zip(one, two, later, strict=True), strict=True):
+        np.testing.assert_array_equal(a, b, err_msg=field)
+        np.testing.assert_array_equal(a[25 * 30 :] if len(a) else a, c, err_msg=field)
+
+
+def test_recorded_probabilities_are_the_marginals():
+    grid = Traffic(2)
+    team = random_team(grid, 3)
+    data = simulate(grid, team, 30, 12, seed=1)
+    logs = np.log(data.behaviour.astype(np.float64)).sum(axis=1)
+    from decpomdp.filtering.filter import log_likelihood
+
+    running = np.concatenate([np.cumsum(part) for part in np.split(logs, data.offsets[1:-1])])
+    np.testing.assert_allclose(log_likelihood(data, team), running, atol=1e-4)
+
+
 def test_the_policies_rank_as_they_should():
     grid = Traffic(10)
     value = {name: simulate(grid, team, 100, 60, 1).returns().mean() for name, team in grid.policies().items()}

@@ -29,7 +29,7 @@ from decpomdp.core.scene import NEITHER, Street, StreetMap, StreetScene
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import traffic as kernels
 from decpomdp.kernels.rollout import Paths, Players, cut_paths
-from decpomdp.kernels.sampling import key_of, streams
+from decpomdp.kernels.sampling import key_of
 from decpomdp.kernels.traffic import Rules
 
 NAME = "traffic"
@@ -61,7 +61,7 @@ class Traffic:
         places = [(i, j) for i in range(self.side) for j in range(self.side)]
         self.agents = tuple(Agent(f"r{i + 1}c{j + 1}", ACTIONS, OBSERVATIONS) for i, j in places)
         self.rules = Rules(self.side, MOST, FLOW, np.uint64(ARRIVAL * 2**32), PLATOON, PENALTY)
-        self._keys, self._time = np.zeros(0, np.uint64), 0
+        self._seed, self._time = np.uint64(0), 0
         self._loads = np.zeros((0, 2 * self.side), np.int8)
         self._lights: NDArray[np.int16] | None = None
 
@@ -77,17 +77,17 @@ class Traffic:
 
     def reset(self, episodes: int, seed: int) -> NDArray[np.integer]:
         """Start a batch; [k, n] what the lights see before they first choose."""
+        self._seed, self._time, self._lights = key_of(seed), 0, None
         self._loads = np.empty((whole("episodes", episodes, 1, 2**31), 2 * self.side), np.int8)
-        self._keys, self._time, self._lights = streams(key_of(seed), np.arange(episodes)), 0, None
         observations = np.empty((episodes, len(self.agents)), np.int16)
-        kernels.begin(self.rules, self._keys, self._loads, observations)
+        kernels.begin(self.rules, self._seed, self._loads, observations)
         return observations
 
     def step(self, actions: NDArray[np.integer]) -> Step:
         """Show actions[k, n]; episodes never end by themselves."""
         chosen = checked_actions(actions, len(self._loads), self.agents, np.int16)
         observations, rewards = np.empty(chosen.shape, np.int16), np.empty(len(chosen))
-        kernels.advance(self.rules, self._keys, self._time, chosen, self._loads, observations, rewards)
+        kernels.advance(self.rules, self._seed, self._time, chosen, self._loads, observations, rewards)
         self._time, self._lights = self._time + 1, chosen
         return Step(observations, rewards, np.zeros(len(chosen), bool))
 
@@ -106,8 +106,8 @@ class Traffic:
         Independent of the number of threads, and of how `first` and `episodes` divide the sequence.
         """
         agents = len(self.agents)
-        paths, parts = cut_paths(seed, first, episodes, horizon, agents, behaviour, PIECE // (horizon * agents))
-        engine.run(lambda k: kernels.play(self.rules, players, *parts[k], horizon), len(parts), threads)
+        paths, parts = cut_paths(first, episodes, horizon, agents, behaviour, PIECE // (horizon * agents))
+        engine.run(lambda k: kernels.play(self.rules, players, key_of(seed), *parts[k]), len(parts), threads)
         return paths
 
     def street_map(self) -> StreetMap:

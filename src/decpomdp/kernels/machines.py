@@ -105,7 +105,8 @@ def soft_act(soft: Soft, n: int, node: int, bits: np.uint64) -> int:
 def follow_batch(
     machines: Machines,
     window: RandomWindow,
-    keys: NDArray[np.uint64],  # [k]
+    seed: np.uint64,
+    first: int,
     t: int,
     seen: NDArray[np.int16],  # [k, n]
     nodes: NDArray[np.int16],  # [k, n] changed in place
@@ -114,18 +115,20 @@ def follow_batch(
     """Step t of a deterministic team in every episode of a batch; the same draws as `values`."""
     agents = len(machines.actions)
     for k in range(len(seen)):
+        key = stream(seed, first + k)
         for n in range(agents):
             node = np.int64(machines.move[n, nodes[k, n], seen[k, n]])
             action = np.int64(machines.action[n, node])
             if window.begin <= t and t < window.end:
-                action = stray(machines, window, n, action, draw(keys[k], 1 + t * (1 + agents) + 1 + n))
+                action = stray(machines, window, n, action, draw(key, 1 + t * (1 + agents) + 1 + n))
             nodes[k, n], actions[k, n] = node, action
 
 
 @kernel
 def sample_batch(
     soft: Soft,
-    keys: NDArray[np.uint64],  # [k]
+    seed: np.uint64,
+    first: int,
     t: int,
     seen: NDArray[np.int16],  # [k, n]
     nodes: NDArray[np.int16],  # [k, n] changed in place
@@ -134,8 +137,9 @@ def sample_batch(
     """Step t of a softened team in every episode of a batch; the same draws as `sample`."""
     agents = len(soft.actions)
     for k in range(len(seen)):
+        key = stream(seed, first + k)
         for n in range(agents):
-            bits = draw(keys[k], 1 + t * (1 + agents) + 1 + n)
+            bits = draw(key, 1 + t * (1 + agents) + 1 + n)
             node = soft_move(soft, n, np.int64(nodes[k, n]), np.int64(seen[k, n]), bits)
             nodes[k, n], actions[k, n] = node, soft_act(soft, n, node, bits)
 

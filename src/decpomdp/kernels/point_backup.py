@@ -18,7 +18,6 @@ whether agent n follows and what it does otherwise.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decpomdp.kernels.beliefs import (
     BeliefPoints,
@@ -34,7 +33,7 @@ from decpomdp.kernels.beliefs import (
 from decpomdp.kernels.compiled import kernel
 from decpomdp.kernels.model import AliasModel, FactoredModel
 from decpomdp.kernels.rollout import Paths
-from decpomdp.kernels.sampling import HALF, draw, pick
+from decpomdp.kernels.sampling import HALF, draw, pick, stream
 
 UNIT = 1.0 / 18446744073709551616.0  # 2^-64: from 64 random bits to [0, 1)
 
@@ -223,16 +222,18 @@ def wander(
     world: AliasModel,
     model: FactoredModel,
     leader: Leader,
-    keys: NDArray[np.uint64],  # [k]
-    paths: Paths,
+    seed: np.uint64,
+    first: int,
+    episodes: int,
     horizon: int,
+    paths: Paths,
 ) -> None:
-    """Episodes into rows 0 .. len(keys) * horizon of `paths`."""
+    """Play the episodes first, first + 1, ... of the sequence that `seed` fixes."""
     agents, states = len(leader.sizes), model.reward.shape[1]
     scratch, scores = scratch_for(states, model.symbols, model.widest), np.empty(len(leader.actions))
     held, weights = np.empty(states, np.int64), np.empty(states)
-    for k in range(len(keys)):
-        key = keys[k]
+    for k in range(episodes):
+        key = stream(seed, first + k)
         state = pick(world.start, 0, draw(key, 0))
         size = len(leader.start)
         for s in range(size):

@@ -1,6 +1,5 @@
-"""Play a team in a batch of episodes side by side: one step at a time against any simulator, or against a dense model.
+"""Play a team: against a dense model for complete episodes, or one step of a batch against any simulator.
 
-An episode is a chain of look-ups each of which needs the one before; side by side, the processor overlaps the chains.
 Every step of an episode uses its own random numbers by position: lane 0 is the world's, lanes 1 + 2n and 2 + 2n are
 agent n's move and action. Two teams that act alike in a situation therefore get the same random numbers.
 
@@ -13,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import helper, inlined, kernel
+from decpomdp.kernels.compiled import inlined, kernel
 from decpomdp.kernels.model import AliasModel
-from decpomdp.kernels.sampling import Sampler, draw, key_of, pick, streams
+from decpomdp.kernels.sampling import Sampler, draw, pick, stream
 
 
 class Players(NamedTuple):
@@ -59,15 +58,22 @@ def empty_paths(rows: int, agents: int, behaviour: bool) -> Paths:
 
 
 def cut_paths(
-    seed: int, first: int, episodes: int, horizon: int, agents: int, behaviour: bool, size: int
-) -> tuple[Paths, list[tuple[NDArray[np.uint64], Paths]]]:
-    """Arrays for episodes first, first + 1, ..., and parts of about `size` episodes with their keys, for threads."""
-    keys = streams(key_of(seed), np.arange(first, first + episodes))
-    paths, size = empty_paths(episodes * horizon, agents, behaviour), max(1, size)
-    cuts = range(0, episodes, size)
-    rows = [slice(begin * horizon, (begin + size) * horizon) for begin in cuts]
-    parts = [Paths._make(field[part] for field in paths) for part in rows]
-    return paths, [(keys[begin : begin + size], part) for begin, part in zip(cuts, parts, strict=True)]
+    first: int, episodes: int, horizon: int, agents: int, behaviour: bool, size: int
+) -> tuple[Paths, list[tuple[int, int, int, Paths]]]:
+    """Arrays for episodes first, first + 1, ..., and parts of about `size` episodes as the arguments of `play`."""
+    paths, size, parts = empty_paths(episodes * horizon, agents, behaviour), max(1, size), []
+    for begin in range(0, episodes, size):
+        end = min(begin + size, episodes)
+        part = Paths._make(field[begin * horizon : end * horizon] for field in paths)
+        parts.append((first + begin, end - begin, horizon, part))
+    return paths, parts
+
+
+@inlined
+def next_node(players: Players, n: int, node: int, action: int, seen: int, bits: np.uint64) -> int:
+    """Where agent n goes."""
+    row = players.first_move[n] + (node * players.actions[n] + action) * players.observations[n] + seen
+    return pick(players.moves, row, bits)
 
 
 @inlined
@@ -105,34 +111,85 @@ def remember(players: Players, n: int, belief: NDArray[np.float64], action: int)
 
 
 @kernel
-def begin(model: AliasModel, keys: NDArray[np.uint64], states: NDArray[np.int64]) -> None:
-    """The first state of every episode of a batch; keys[k] are its random numbers."""
-    for k in range(len(keys)):
-        states[k] = pick(model.start, 0, draw(keys[k], 0))
+def play(
+    model: AliasModel,
+    players: Players,
+    seed: np.uint64,
+    first: int,
+    episodes: int,
+    horizon: int,
+    paths: Paths,
+) -> None:
+    """Episodes first .. first + episodes - 1 of a dense model into rows 0 .. episodes * horizon of `paths`."""
+    agents = len(players.nodes)
+    lanes = 1 + 2 * agents
+    states = model.reward.shape[1]
+    recording = paths.behaviour.size > 0
+    node = np.zeros(agents, np.int64)
+    belief = np.zeros((agents, players.initial.shape[2]))
+    ahead = np.zeros(players.initial.shape[2])
+    for k in range(episodes):
+        key = stream(seed, first + k)
+        state = pick(model.start, 0, draw(key, 0))
+        y = 0
+        for t in range(horizon):
+            row = k * horizon + t
+            counter = 1 + t * lanes
+            u = 0
+            for n in range(agents):
+                seen = -1
+                if t == 0:
+                    node[n] = pick(players.starts, n * players.start_stride, draw(key, counter + 1 + 2 * n))
+                    if recording:
+                        for i in range(players.nodes[n]):
+                            belief[n, i] = players.initial[n, 0, i]
+                else:
+                    seen = np.int64(model.observation_parts[y, n])
+                    before = np.int64(paths.actions[row - 1, n])
+                    node[n] = next_node(players, n, node[n], before, seen, draw(key, counter + 1 + 2 * n))
+                    if recording:
+                        foresee(players, n, belief, before, seen, ahead)
+                action = pick(players.acts, players.first_act[n] + node[n], draw(key, counter + 2 + 2 * n))
+                if recording:
+                    paths.behaviour[row, n] = remember(players, n, belief, action)
+                paths.observations[row, n] = seen
+                paths.actions[row, n] = action
+                paths.nodes[row, n] = node[n]
+                u += model.action_strides[n] * action
+            paths.rewards[row] = model.reward[u, state]
+            outcome = pick(model.outcomes, u * states + state, draw(key, counter))
+            state = outcome >> model.observation_bits
+            y = outcome - (state << model.observation_bits)
+
+
+@kernel
+def begin(model: AliasModel, seed: np.uint64, states: NDArray[np.int64]) -> None:
+    """First state of every episode of a batch; the same draw as in `play`."""
+    for k in range(len(states)):
+        states[k] = pick(model.start, 0, draw(stream(seed, k), 0))
 
 
 @kernel
 def advance(
     model: AliasModel,
-    keys: NDArray[np.uint64],  # [k]
-    counter: int,  # of the world's random number
+    seed: np.uint64,
+    t: int,
     states: NDArray[np.int64],  # [k] changed in place
-    actions: NDArray[np.int16],  # [k, n]
+    actions: NDArray[np.int64],  # [k, n]
     observations: NDArray[np.int16],  # [k, n] out
     rewards: NDArray[np.float64],  # [k] out
 ) -> None:
-    """One step of every episode of a batch."""
+    """Step t of every episode of a batch; the same draws as in `play`."""
     agents = actions.shape[1]
-    for k in range(len(keys)):
+    for k in range(len(states)):
         u = 0
         for n in range(agents):
             u += model.action_strides[n] * actions[k, n]
-        state = states[k]
-        rewards[k] = model.reward[u, state]
-        outcome = pick(model.outcomes, u * model.reward.shape[1] + state, draw(keys[k], counter))
-        state = outcome >> model.observation_bits
-        y = outcome - (state << model.observation_bits)
-        states[k] = state
+        rewards[k] = model.reward[u, states[k]]
+        bits = draw(stream(seed, k), 1 + t * (1 + 2 * agents))
+        outcome = pick(model.outcomes, u * model.reward.shape[1] + states[k], bits)
+        states[k] = outcome >> model.observation_bits
+        y = outcome - (states[k] << model.observation_bits)
         for n in range(agents):
             observations[k, n] = model.observation_parts[y, n]
 
@@ -140,84 +197,29 @@ def advance(
 @kernel
 def choose(
     players: Players,
-    keys: NDArray[np.uint64],  # [k]
+    seed: np.uint64,
     t: int,
     observations: NDArray[np.int16],  # [k, n] seen before the action; -1: nothing (t = 0 only)
     nodes: NDArray[np.int16],  # [k, n] changed in place
     actions: NDArray[np.int16],  # [k, n] the last actions in, the next ones out
     beliefs: NDArray[np.float64],  # [k, n, i] changed in place
-    behaviour: NDArray[np.float32],  # [k, n] out; size 0: neither it nor `beliefs` is used
+    behaviour: NDArray[np.float32],  # [k, n] out
 ) -> None:
-    """The team's actions at step t of every episode of a batch."""
+    """The team's actions at step t of every episode of a batch; the same draws as in `play`."""
     agents = len(players.nodes)
-    recording = behaviour.size > 0
     ahead = np.zeros(beliefs.shape[2])
-    for k in range(len(keys)):
+    for k in range(len(actions)):
+        key = stream(seed, k)
         for n in range(agents):
             counter = 1 + t * (1 + 2 * agents) + 1 + 2 * n
-            bits, seen, before = draw(keys[k], counter), np.int64(observations[k, n]), np.int64(actions[k, n])
+            seen = np.int64(observations[k, n])
             if t == 0:
-                node = pick(players.starts, n * players.start_stride + 1 + seen, bits)
-                if recording:
-                    for i in range(players.nodes[n]):
-                        beliefs[k, n, i] = players.initial[n, 1 + seen, i]
+                nodes[k, n] = pick(players.starts, n * players.start_stride + 1 + seen, draw(key, counter))
+                for i in range(players.nodes[n]):
+                    beliefs[k, n, i] = players.initial[n, 1 + seen, i]
             else:
-                row = (nodes[k, n] * players.actions[n] + before) * players.observations[n] + seen
-                node = pick(players.moves, players.first_move[n] + row, bits)
-                if recording:
-                    foresee(players, n, beliefs[k], before, seen, ahead)
-            action = pick(players.acts, players.first_act[n] + node, draw(keys[k], counter + 1))
-            if recording:
-                behaviour[k, n] = remember(players, n, beliefs[k], action)
-            nodes[k, n], actions[k, n] = node, action
-
-
-class Batch(NamedTuple):
-    """Episodes that are played side by side, at one step."""
-
-    observations: NDArray[np.int16]  # [k, n] seen before the action; -1: nothing
-    nodes: NDArray[np.int16]  # [k, n]
-    actions: NDArray[np.int16]  # [k, n]
-    rewards: NDArray[np.float64]  # [k]
-    beliefs: NDArray[np.float64]  # [k, n, i] of every agent's node; size 0 when not asked for
-    behaviour: NDArray[np.float32]  # [k, n] likewise
-
-
-@helper
-def new_batch(episodes: int, agents: int, nodes: int, behaviour: bool) -> Batch:
-    """Episodes before their first step."""
-    recorded = episodes if behaviour else 0
-    return Batch(
-        np.full((episodes, agents), np.int16(-1)),
-        np.zeros((episodes, agents), np.int16),
-        np.zeros((episodes, agents), np.int16),
-        np.zeros(episodes),
-        np.zeros((recorded, agents, nodes)),
-        np.zeros((recorded, agents), np.float32),
-    )
-
-
-@helper
-def act(players: Players, keys: NDArray[np.uint64], t: int, horizon: int, batch: Batch, paths: Paths) -> None:
-    """`choose`, recorded in the rows k * horizon + t."""
-    choose(players, keys, t, batch.observations, batch.nodes, batch.actions, batch.beliefs, batch.behaviour)
-    for k in range(len(keys)):
-        for n in range(len(players.nodes)):
-            paths.observations[k * horizon + t, n] = batch.observations[k, n]
-            paths.actions[k * horizon + t, n] = batch.actions[k, n]
-            paths.nodes[k * horizon + t, n] = batch.nodes[k, n]
-            if batch.behaviour.size > 0:
-                paths.behaviour[k * horizon + t, n] = batch.behaviour[k, n]
-
-
-@kernel
-def play(model: AliasModel, players: Players, keys: NDArray[np.uint64], paths: Paths, horizon: int) -> None:
-    """Episodes of a dense model into rows 0 .. len(keys) * horizon of `paths`."""
-    agents, states = len(players.nodes), np.empty(len(keys), np.int64)
-    batch = new_batch(len(keys), agents, players.initial.shape[2], paths.behaviour.size > 0)
-    begin(model, keys, states)
-    for t in range(horizon):
-        act(players, keys, t, horizon, batch, paths)
-        advance(model, keys, 1 + t * (1 + 2 * agents), states, batch.actions, batch.observations, batch.rewards)
-        for k in range(len(keys)):
-            paths.rewards[k * horizon + t] = batch.rewards[k]
+                before = np.int64(actions[k, n])
+                nodes[k, n] = next_node(players, n, np.int64(nodes[k, n]), before, seen, draw(key, counter))
+                foresee(players, n, beliefs[k], before, seen, ahead)
+            actions[k, n] = pick(players.acts, players.first_act[n] + nodes[k, n], draw(key, counter + 1))
+            behaviour[k, n] = remember(players, n, beliefs[k], np.int64(actions[k, n]))

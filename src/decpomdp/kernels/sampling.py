@@ -46,15 +46,6 @@ def stream(seed: np.uint64, episode: int) -> np.uint64:
     return mix(mix(seed + GOLDEN) + np.uint64(episode) * GOLDEN)
 
 
-@kernel
-def streams(seed: np.uint64, episodes: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """[k]: the keys of some episodes."""
-    keys = np.empty(len(episodes), np.uint64)
-    for k in range(len(episodes)):
-        keys[k] = stream(seed, episodes[k])
-    return keys
-
-
 @inlined
 def draw(key: np.uint64, counter: int) -> np.uint64:
     """The counter-th 64 random bits of a stream."""

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import inlined, kernel
-from decpomdp.kernels.rollout import Paths, Players, act, new_batch
-from decpomdp.kernels.sampling import HALF, LOW, draw, mix
+from decpomdp.kernels.rollout import Paths, Players, foresee, next_node, remember
+from decpomdp.kernels.sampling import HALF, LOW, draw, mix, pick, stream
 
 WORLD = np.uint64(0x7472616666696321)  # sets the grid's stream apart from the agents'
 
@@ -29,6 +29,13 @@ class Rules(NamedTuple):
     arrival: np.uint64  # a platoon comes when 32 random bits are below this
     platoon: int  # cars that come together
     penalty: float  # of a full street
+
+
+@inlined
+def begin_grid(rules: Rules, key: np.uint64, loads: NDArray[np.int8]) -> None:
+    """Cars on every street before the first step: every number is equally likely."""
+    for street in range(2 * rules.side):
+        loads[street] = np.int64(((draw(key, street) >> HALF) * np.uint64(rules.most + 1)) >> HALF)
 
 
 @inlined
@@ -65,17 +72,10 @@ def comparison(rules: Rules, loads: NDArray[np.int8], n: int) -> int:
 
 
 @kernel
-def begin(
-    rules: Rules,
-    keys: NDArray[np.uint64],  # [k]
-    loads: NDArray[np.int8],  # [k, street] out
-    observations: NDArray[np.int16],  # [k, n] out
-) -> None:
-    """The first step of a new batch: every number of cars on a street is equally likely."""
-    for k in range(len(keys)):
-        for street in range(2 * rules.side):
-            bits = draw(mix(keys[k] ^ WORLD), street)
-            loads[k, street] = np.int64(((bits >> HALF) * np.uint64(rules.most + 1)) >> HALF)
+def begin(rules: Rules, seed: np.uint64, loads: NDArray[np.int8], observations: NDArray[np.int16]) -> None:
+    """loads[k, street] and observations[k, n] of a new batch; the same draws as in `play`."""
+    for k in range(len(loads)):
+        begin_grid(rules, mix(stream(seed, k) ^ WORLD), loads[k])
         for n in range(observations.shape[1]):
             observations[k, n] = comparison(rules, loads[k], n)
 
@@ -83,28 +83,55 @@ def begin(
 @kernel
 def advance(
     rules: Rules,
-    keys: NDArray[np.uint64],  # [k]
+    seed: np.uint64,
     t: int,
     actions: NDArray[np.int16],  # [k, n]
     loads: NDArray[np.int8],  # [k, street] changed in place
     observations: NDArray[np.int16],  # [k, n] out
     rewards: NDArray[np.float64],  # [k] out
 ) -> None:
-    """Step t of every episode of a batch."""
-    for k in range(len(keys)):
-        rewards[k] = advance_grid(rules, mix(keys[k] ^ WORLD), t, actions[k], loads[k])
+    """Step t of every episode of a batch; the same draws as in `play`."""
+    for k in range(len(loads)):
+        rewards[k] = advance_grid(rules, mix(stream(seed, k) ^ WORLD), t, actions[k], loads[k])
         for n in range(observations.shape[1]):
             observations[k, n] = comparison(rules, loads[k], n)
 
 
 @kernel
-def play(rules: Rules, players: Players, keys: NDArray[np.uint64], paths: Paths, horizon: int) -> None:
-    """Episodes of a team into rows 0 .. len(keys) * horizon of `paths`."""
-    batch = new_batch(len(keys), len(players.nodes), players.initial.shape[2], paths.behaviour.size > 0)
-    loads = np.zeros((len(keys), 2 * rules.side), np.int8)
-    begin(rules, keys, loads, batch.observations)
-    for t in range(horizon):
-        act(players, keys, t, horizon, batch, paths)
-        advance(rules, keys, t, batch.actions, loads, batch.observations, batch.rewards)
-        for k in range(len(keys)):
-            paths.rewards[k * horizon + t] = batch.rewards[k]
+def play(
+    rules: Rules, players: Players, seed: np.uint64, first: int, episodes: int, horizon: int, paths: Paths
+) -> None:
+    """Episodes first .. first + episodes - 1 of a team into rows 0 .. episodes * horizon of `paths`."""
+    agents = len(players.nodes)
+    lanes = 1 + 2 * agents
+    recording = paths.behaviour.size > 0
+    loads = np.zeros(2 * rules.side, np.int8)
+    belief = np.zeros((agents, players.initial.shape[2]))
+    ahead = np.zeros(players.initial.shape[2])
+    for k in range(episodes):
+        key = stream(seed, first + k)
+        grid = mix(key ^ WORLD)
+        begin_grid(rules, grid, loads)
+        for t in range(horizon):
+            row = k * horizon + t
+            for n in range(agents):
+                counter = 2 + t * lanes + 2 * n
+                seen = comparison(rules, loads, n)
+                if t == 0:
+                    node = pick(players.starts, n * players.start_stride + 1 + seen, draw(key, counter))
+                    if recording:
+                        for i in range(players.nodes[n]):
+                            belief[n, i] = players.initial[n, 1 + seen, i]
+                else:
+                    before = np.int64(paths.actions[row - 1, n])
+                    last = np.int64(paths.nodes[row - 1, n])
+                    node = next_node(players, n, last, before, seen, draw(key, counter))
+                    if recording:
+                        foresee(players, n, belief, before, seen, ahead)
+                action = pick(players.acts, players.first_act[n] + node, draw(key, counter + 1))
+                if recording:
+                    paths.behaviour[row, n] = remember(players, n, belief, action)
+                paths.observations[row, n] = seen
+                paths.actions[row, n] = action
+                paths.nodes[row, n] = node
+            paths.rewards[row] = advance_grid(rules, grid, t, paths.actions[row], loads)

@@ -19,9 +19,9 @@ from decpomdp.domains.load import load_model
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players, cut_paths, empty_paths
-from decpomdp.kernels.sampling import Sampler, key_of, sampler, streams
+from decpomdp.kernels.sampling import Sampler, key_of, sampler
 
-PIECE = 16384  # joint steps of a model that one thread plays at a time, about
+PIECE = 4096  # joint steps of a model that one thread plays at a time, about
 
 Look = Callable[[], None]
 
@@ -102,11 +102,11 @@ def play_batch(
     actions, nodes = np.zeros((episodes, agents), np.int16), np.zeros((episodes, agents), np.int16)
     beliefs = np.zeros((episodes, agents, players.initial.shape[2]))
     running, lengths = np.ones(episodes, bool), np.zeros(episodes, np.int64)
-    seen, keys = begin_batch(simulator, episodes, seed), streams(key_of(seed), np.arange(episodes))
+    seen = begin_batch(simulator, episodes, seed)
     if look is not None:
         look()
     for t in range(horizon):
-        rollout.choose(players, keys, t, seen, nodes, actions, beliefs, table.behaviour[t])
+        rollout.choose(players, key_of(seed), t, seen, nodes, actions, beliefs, table.behaviour[t])
         table.observations[t], table.actions[t], table.nodes[t] = seen, actions, nodes
         lengths += running
         seen, table.rewards[t], ended = step_batch(simulator, actions, running)
@@ -227,13 +227,13 @@ class DenseSimulator:
     def __init__(self, model: DecPOMDP | str | os.PathLike[str]) -> None:
         self.model = load_model(model)
         self.world = alias_model(self.model)
-        self._keys = np.zeros(0, np.uint64)
+        self._seed = np.uint64(0)
         self._time = 0
         self._states = np.zeros(0, np.int64)
 
     def __reduce__(self) -> "tuple[type[DenseSimulator], tuple[DecPOMDP], dict[str, object]]":
         """Pickle only the model: its tables are larger and quick to rebuild."""
-        return DenseSimulator, (self.model,), {"_keys": self._keys, "_time": self._time, "_states": self._states}
+        return DenseSimulator, (self.model,), {"_seed": self._seed, "_time": self._time, "_states": self._states}
 
     @property
     def agents(self) -> tuple[Agent, ...]:
@@ -258,15 +258,14 @@ class DenseSimulator:
     def reset(self, episodes: int, seed: int) -> None:
         """Start a batch. A model has no observation before the first action."""
         count, key = whole("episodes", episodes, 1, 2**40), whole("seed", seed, 0, 2**64 - 1)
-        self._keys, self._time, self._states = streams(key_of(key), np.arange(count)), 0, np.empty(count, np.int64)
-        rollout.begin(self.world, self._keys, self._states)
+        self._seed, self._time, self._states = key_of(key), 0, np.empty(count, np.int64)
+        rollout.begin(self.world, self._seed, self._states)
 
     def step(self, actions: NDArray[np.integer]) -> Step:
         """Take actions[k, n]; a model's episodes never terminate."""
-        chosen = checked_actions(actions, len(self._states), self.agents, np.int16)
+        chosen = checked_actions(actions, len(self._states), self.agents)
         observations, rewards = np.empty(chosen.shape, np.int16), np.empty(len(chosen))
-        counter = 1 + self._time * (1 + 2 * len(self.agents))
-        rollout.advance(self.world, self._keys, counter, self._states, chosen, observations, rewards)
+        rollout.advance(self.world, self._seed, self._time, self._states, chosen, observations, rewards)
         self._time += 1
         return Step(observations, rewards, np.zeros(len(chosen), bool))
 
@@ -284,8 +283,8 @@ class DenseSimulator:
 
         Independent of the number of threads, and of how `first` and `episodes` divide the sequence.
         """
-        paths, parts = cut_paths(seed, first, episodes, horizon, len(self.agents), behaviour, PIECE // horizon)
-        engine.run(lambda k: rollout.play(self.world, players, *parts[k], horizon), len(parts), threads)
+        paths, parts = cut_paths(first, episodes, horizon, len(self.agents), behaviour, PIECE // horizon)
+        engine.run(lambda k: rollout.play(self.world, players, key_of(seed), *parts[k]), len(parts), threads)
         return paths
 
 

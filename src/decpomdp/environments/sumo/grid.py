@@ -50,7 +50,7 @@ from decpomdp.environments.sumo.simulation import (
 )
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players, empty_paths
-from decpomdp.kernels.sampling import key_of, streams
+from decpomdp.kernels.sampling import key_of
 
 NAME = "sumo"
 ACTIONS = ("keep", "switch")
@@ -85,11 +85,11 @@ def play_episode(
     lights = len(shown.views)
     nodes, actions = np.zeros((2, 1, lights), np.int16)
     beliefs = np.zeros((1, lights, 1 if players is None else players.initial.shape[2]))
-    chance, keys = np.ones((1, lights), np.float32), streams(key_of(seed), np.zeros(1, np.int64))
+    chance = np.ones((1, lights), np.float32)
     for t in range(len(out.waits)):
         seen = reading.read(shown.views)[None]
         if players is not None:
-            rollout.choose(players, keys, t, seen, nodes, actions, beliefs, chance)
+            rollout.choose(players, key_of(seed), t, seen, nodes, actions, beliefs, chance)
         paths.observations[t], paths.actions[t], paths.nodes[t] = seen[0], actions[0], nodes[0]
         if paths.behaviour.size:
             paths.behaviour[t] = chance[0]

@@ -10,7 +10,6 @@ remaining steps, so the results do not depend on the number of threads.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from copy import copy
-from functools import partial
 from typing import Self, TypeVar
 
 import numpy as np
@@ -23,7 +22,6 @@ from decpomdp.interaction.episode_player import OutOfSteps
 from decpomdp.interaction.search.machines import Plan, pack
 from decpomdp.kernels import machines
 from decpomdp.kernels.machines import PlayedBatch, RandomWindow, Soft
-from decpomdp.kernels.sampling import streams
 from decpomdp.rollouts import DenseSimulator
 from decpomdp.rollouts.play import begin_batch, step_batch
 
@@ -32,7 +30,7 @@ BATCH = 1000  # episodes that are recorded, or played by a simulator, at a time
 
 Result = TypeVar("Result")
 Actions = NDArray[np.int16]  # [k, n]; observations and nodes likewise
-Choose = Callable[[NDArray[np.uint64], int, Actions, Actions, Actions], None]  # (keys, t, seen, nodes, actions)
+Choose = Callable[[int, int, Actions, Actions, Actions], None]  # (first episode, t, observations, nodes, actions)
 
 
 def no_exploration(agents: int) -> RandomWindow:
@@ -165,7 +163,9 @@ class BatchPlayer(Player):
             out[begin : begin + count] = self._discounted(played, window.begin)
 
     def sample(self, soft: Soft, episodes: int, horizon: int, seed: int) -> PlayedBatch:
-        choose = partial(machines.sample_batch, soft)
+        def choose(first: int, t: int, seen: Actions, nodes: Actions, actions: Actions) -> None:
+            machines.sample_batch(soft, np.uint64(seed), first, t, seen, nodes, actions)
+
         return joined([self._play(choose, count, horizon, seed, first) for first, count in self._batches(episodes)])
 
     def elites(
@@ -196,19 +196,23 @@ class BatchPlayer(Player):
     def _follow(
         self, plan: Plan, window: RandomWindow, episodes: int, horizon: int, seed: int, first: int
     ) -> PlayedBatch:
-        return self._play(partial(machines.follow_batch, pack(plan, self), window), episodes, horizon, seed, first)
+        packed = pack(plan, self)
+
+        def choose(first: int, t: int, seen: Actions, nodes: Actions, actions: Actions) -> None:
+            machines.follow_batch(packed, window, np.uint64(seed), first, t, seen, nodes, actions)
+
+        return self._play(choose, episodes, horizon, seed, first)
 
     def _play(self, choose: Choose, episodes: int, horizon: int, seed: int, first: int) -> PlayedBatch:
         played = empty_batch(episodes, horizon, len(self.agents))
         played.rewards[:] = 0.0
-        running, (nodes, actions) = np.ones(episodes, bool), np.zeros((2, episodes, len(self.agents)), np.int16)
-        keys = streams(np.uint64(seed), np.arange(first, first + episodes))
+        running, nodes = np.ones(episodes, bool), np.zeros((episodes, len(self.agents)), np.int16)
         seen = begin_batch(self.simulator, episodes, batch_seed(seed, first))
         for t in range(horizon):
             self.spend(int(running.sum()))
-            choose(keys, t, seen, nodes, actions)
-            played.observations[:, t], played.nodes[:, t], played.actions[:, t] = seen, nodes, actions
-            seen, played.rewards[:, t], ended = step_batch(self.simulator, actions, running)
+            choose(first, t, seen, nodes, played.actions[:, t])
+            played.observations[:, t], played.nodes[:, t] = seen, nodes
+            seen, played.rewards[:, t], ended = step_batch(self.simulator, played.actions[:, t], running)
             played.lengths[running] = t + 1
             running &= ~ended
             if not running.any():

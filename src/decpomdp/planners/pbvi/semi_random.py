@@ -20,6 +20,7 @@ from decpomdp.core.sparse import alias_model, factored_model
 from decpomdp.engines import threads as engine
 from decpomdp.kernels.point_backup import Leader, wander
 from decpomdp.kernels.rollout import Paths, cut_paths
+from decpomdp.kernels.sampling import key_of
 from decpomdp.planners.pbvi.method import AlphaPolicy
 from decpomdp.rollouts.collect import LONGEST
 
@@ -42,13 +43,13 @@ def semi_random(
     They depend on the seed, not on `threads`.
     """
     count, length = whole("episodes", episodes, 1, 2**53), whole("steps", steps, 1, LONGEST)
-    key = whole("seed", seed, 0, 2**64 - 1)
+    key = key_of(whole("seed", seed, 0, 2**64 - 1))
     world, dynamics, leader = alias_model(model), factored_model(model), _leader(model, policy, probability)
     facts = {"behaviour": f"semi-random: a joint policy followed with probability {leader.follow:g}, else uniform"}
 
     def chunk(first: int, size: int) -> Episodes:
-        paths, parts = cut_paths(key, first, size, length, len(model.agents), True, PIECE // length)
-        engine.run(lambda k: wander(world, dynamics, leader, *parts[k], length), len(parts), threads)
+        paths, parts = cut_paths(first, size, length, len(model.agents), True, PIECE // length)
+        engine.run(lambda k: wander(world, dynamics, leader, key, *parts[k]), len(parts), threads)
         return _episodes(model, paths, length, facts)
 
     size = max(1, CHUNK // (length * len(model.agents)))
