@@ -111,6 +111,9 @@ def behaviours(given: argparse.Namespace) -> None:
                         acted += 1
                         learned, _ = fitted(data, dp.Sbpr(judge=False), seed)
                         instead = f" in place of {dp.exact_value(problem, learned.team, STEPS).value:.2f}"
+                    if behaviour == "PBVI 0.3":  # a central planner: no team can do all that it does
+                        clone, _ = fitted(data, dp.Sbpr(utility="equal", judge=False), seed)
+                        instead += f", its clone {dp.exact_value(problem, clone.team, STEPS).value:.2f}"
                     ways.setdefault(behaviour, []).append(way)
                     print(
                         f"K={count} {behaviour} {problem} seed {seed}: it earns {earned:.2f}, learned {short:.2f} of "

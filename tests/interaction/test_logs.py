@@ -9,7 +9,7 @@ from worlds.logs import small_log
 import decpomdp as dp
 from decpomdp.api import taught
 from decpomdp.core.run import Inputs, unlimited
-from decpomdp.interaction.logs.method import LogsMethod, LogsState, obstacle, preferred, reason
+from decpomdp.interaction.logs.method import NAMES, LogsMethod, LogsState, obstacle, preferred, reason
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.learners.judging import Judged
 from interaction.test_world import one_plan, paid_for_the_last_symbol
@@ -62,7 +62,6 @@ def test_a_plan_is_chosen_where_the_behaviour_is_random():
     assert "Dec-SBPR's team" in facts["why"]
     assert facts["value_world"] > facts["value_clone"]
     assert facts["trust"].startswith("Better than the behaviour: it earns more in ")
-    assert facts["trust"].endswith(" Behaviour probabilities were not recorded; worlds do not need them.")
 
 
 def test_a_resumed_run_gives_the_same_bytes_and_has_a_team_after_every_step(finished):
@@ -101,7 +100,7 @@ def test_the_cloned_behaviour_is_returned_where_nothing_is_better(finished):
     assert max(fit.team.controllers[0].action[0]) < 1  # the mean: it explores like the behaviour
 
 
-def test_a_team_that_held_out_episodes_put_below_the_behaviour_is_no_candidate(finished):
+def test_a_team_that_is_estimated_below_the_behaviour_is_no_candidate(finished):
     method, state = finished
     worse = Judged(1.0, 0.5, 1.5, 2.0, sure=False, support=1.0)
     below = state._replace(sbpr=state.sbpr._replace(judged=worse), clone=None)
@@ -139,7 +138,7 @@ def test_the_draws_that_there_are_judge(finished, draws, said):
     [
         ([3.0, 2.0, 1.0], [0, 1, 2], 0, "its mean over the worse half of the worlds is the highest"),
         ([3.0, 2.0, 1.0], [1, 2], 1, "plans of FB-HSVI win near-ties"),
-        ([3.0, 2.0, 1.0], [0, 1, 2], 1, "held-out episodes prove its gain"),
+        ([3.0, 2.0, 1.0], [0, 1, 2], 1, "the episodes prove its gain"),
         ([0.5, 0.4, 0.3], [0, 1, 2], 2, "the best plan is worth no more than the 0.5 of the behaviour"),
     ],
 )
@@ -200,8 +199,11 @@ def test_a_plan_that_is_worth_no_more_than_the_behaviour_earned_is_not_chosen():
 def test_without_a_world_the_team_is_that_of_dec_sbpr(episodes, why):
     assert why in obstacle(episodes)
     fit = dp.learn(episodes, seed=1)
-    assert fit.facts["why"].startswith(f"Chosen: Dec-SBPR's team, because {why}")
-    assert fit.facts["trust"].startswith("Not proven better than the behaviour: the episodes have no behaviour prob")
+    below = fit.facts["chosen"] == "clone"
+    assert fit.facts["why"].startswith(f"Chosen: {'the cloned behaviour' if below else NAMES['sbpr']}, because {why}")
+    judged = "it is estimated to earn " if episodes.count >= 20 else "it was not judged."
+    assert fit.facts["trust"].split(": ")[1].startswith(judged)
+    assert below == ("not better" in fit.facts["trust"])
     assert fit.team == dp.learn(episodes, "sbpr", seed=1).team
     assert np.isfinite(fit.trace[0]["bound"])
 

@@ -75,7 +75,7 @@ def test_something_else_as_beginning():
 
 def test_teams_of_others():
     refused(lambda: dp.learn(EPISODES, "sbpr", begin=OTHERS), "team does not fit problem")
-    refused(lambda: dp.learn([EPISODES], behaviours=[OTHERS]), "team does not fit problem")
+    refused(lambda: dp.learn([EPISODES], "sbpr", alpha=0.5, behaviours=[OTHERS]), "team does not fit problem")
     large = Team.of(EPISODES, [Controller(np.ones(3) / 3, *_uniform(a, 3)) for a in EPISODES.agents])
     refused(
         lambda: dp.learn(EPISODES, "sbpr", prior="fixed:2", begin=large),
@@ -99,7 +99,9 @@ def test_behaviours_that_cannot_have_acted():
     sure = [Controller(np.ones(1), np.eye(len(a.actions))[:1], *_uniform(a, 1)[1:]) for a in EPISODES.agents]
     team = Team.of(EPISODES, sure)
     row = int((EPISODES.actions != 0).any(axis=1).argmax())
-    refused(lambda: dp.learn([EPISODES], behaviours=[team]), EPISODES.place(row), "behaviours", "got")
+    refused(
+        lambda: dp.learn([EPISODES], "sbpr", alpha=0.5, behaviours=[team]), EPISODES.place(row), "behaviours", "got"
+    )
 
 
 def test_the_preset_as_printed():
@@ -112,9 +114,11 @@ def test_the_preset_as_printed():
 def test_options_that_contradict_each_other():
     team = Team.uniform(EPISODES)
     refused(
-        lambda: dp.learn([EPISODES], behaviours=[team], estimate_behaviour=True),
+        lambda: dp.learn([EPISODES], "sbpr", alpha=0.5, behaviours=[team], estimate_behaviour=True),
         "estimate_behaviour: expected False with behaviours, got True",
     )
+    for given in ({"behaviours": [team]}, {"estimate_behaviour": True}):
+        refused(lambda given=given: dp.learn([EPISODES], "sbpr", **given), "expected none with alpha 0")
     for prior in ("fixed:5", "em:5", Fixed(30)):
         wanted = "truncation: expected none with the prior", "got 30"
         refused(lambda prior=prior: Sbpr(prior=prior, truncation=30), *wanted)

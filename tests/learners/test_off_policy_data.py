@@ -88,7 +88,7 @@ def test_unknown_behaviour_is_never_a_silent_one():
     guessed = estimated(hidden)
     assert guessed.behaviour == pytest.approx(episodes.behaviour, abs=0.1)  # uniform: one half each
     assert "estimated" in guessed.facts["behaviour"]
-    fit = fitted(hidden, settings={"estimate_behaviour": True, "sweeps": 3, "truncation": 4})
+    fit = fitted(hidden, settings={"alpha": 0.5, "estimate_behaviour": True, "sweeps": 3, "truncation": 4})
     assert "estimate" in fit.facts
 
 
@@ -96,9 +96,9 @@ def test_the_default_needs_no_probabilities():
     _, episodes = logged(count=100)
     small = {"truncation": 3, "starts": 2, "sweeps": 20}
     fit, same = fitted(unknown(episodes), settings=small), fitted(episodes, settings=small)
-    assert fit.posterior.mean() == fitted(episodes, settings={**small, "judge": False}).posterior.mean()
-    assert "estimate" not in fit.facts
-    assert "estimate" in same.facts
+    assert fit.team == same.team
+    assert fit.facts == same.facts
+    assert "estimate" in fit.facts
 
 
 def test_collapsed_weights_are_told():

@@ -118,7 +118,7 @@ def _add_value(run: "FolderRun", fit: Fit, steps: AfterRun) -> None:
 
 
 def _add_value_from_episodes(fit: Fit, record: RunRecord) -> None:
-    """The value in the fitted world, or the method's estimate on held-out episodes."""
+    """The value in the fitted world, or the method's estimate from the episodes."""
     facts = fit.facts
     if record.method == "world" or facts.get("planned_by"):
         value, high = facts.get("value"), facts.get("high")
@@ -131,8 +131,7 @@ def _add_value_from_episodes(fit: Fit, record: RunRecord) -> None:
     sweeps, estimate = last_number(fit, "sweep"), facts.get("estimate")
     record.sweeps = None if sweeps is None else int(sweeps)
     if isinstance(estimate, int | float):
-        how = f"estimated over {facts['horizon']} steps, on {facts['held_out']} held-out episodes, "
-        how += f"for a team learned from the other {facts['learned_from']}"
+        how = f"estimated from the episodes, over {facts['horizon']} steps"
         record.value = ValueRecord(value=float(estimate), method=how)
 
 
@@ -202,11 +201,11 @@ def lines_of(result: dict[str, Any]) -> list[str]:
     if "why" in facts:
         lines += [str(facts["why"]), str(facts["trust"])]
     elif "sample_size" in result:
-        lines += _held_out(result)
+        lines += _estimated(result)
     return [*lines, f"written to {result['out']}"]
 
 
-def _held_out(result: dict[str, Any]) -> list[str]:
+def _estimated(result: dict[str, Any]) -> list[str]:
     """Sample size and estimate of a team from recorded episodes."""
     facts = result["facts"]
     size = f"the result rests on about {result['sample_size']:.0f} of {facts['episodes']} episodes"
@@ -215,8 +214,7 @@ def _held_out(result: dict[str, Any]) -> list[str]:
         return [*lines, f"no estimate of the value: {_no_estimate(result)}"]
     verdict = VERDICTS.get(facts["verdict"], facts["verdict"])
     interval = f"95 % interval of that estimate {facts['estimate_low']:.6g} to {facts['estimate_high']:.6g}"
-    there = f"shrunk towards the behaviour, which earned {facts['behaviour']:.6g} there"
-    return [*lines, f"{interval}, {there}: {verdict}"]
+    return [*lines, f"{interval}, the behaviour earned {facts['behaviour']:.6g}: {verdict}"]
 
 
 def _no_estimate(result: dict[str, Any]) -> str:
@@ -228,8 +226,6 @@ def _no_estimate(result: dict[str, Any]) -> str:
         return "judging is off"
     if result.get("begin"):
         return "the run began with a team (--begin)"
-    if not facts["behaviour_known"]:
-        return "the log has no action_prob; --estimate-behaviour guesses them"
     if facts["episodes"] < FEWEST:
         return f"the log has fewer than {FEWEST} episodes"
     return "the run was stopped before"

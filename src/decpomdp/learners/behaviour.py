@@ -21,10 +21,10 @@ Kind = TypeVar("Kind")
 
 
 def with_denominators(
-    given: Episodes | Sequence[Episodes], teams: Sequence[Team] | None, estimate: bool, needed: bool = True
-) -> tuple[Episodes, Floats | None]:
-    """All episodes, and [r] the log probability of the behaviours' actions so far; None if unknown and not `needed`."""
-    batches = _listed("episodes", given if isinstance(given, Sequence) else [given], Episodes)
+    given: Episodes | Sequence[Episodes], teams: Sequence[Team] | None, estimate: bool
+) -> tuple[Episodes, Floats]:
+    """All episodes, and [r] the log probability of the behaviours' actions so far."""
+    batches = batches_of(given)
     if teams is not None:
         if estimate:
             raise InputError("estimate_behaviour: expected False with behaviours, got True")
@@ -39,7 +39,12 @@ def with_denominators(
             LearningWarning,
             stacklevel=4,
         )
-    return together, log_behaviour(together) if needed or estimate or not unknown else None
+    return together, log_behaviour(together)
+
+
+def batches_of(given: Episodes | Sequence[Episodes]) -> list[Episodes]:
+    """The given episodes as a checked list."""
+    return _listed("episodes", given if isinstance(given, Sequence) else [given], Episodes)
 
 
 def log_behaviour(episodes: Episodes) -> Floats:

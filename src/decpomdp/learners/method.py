@@ -3,8 +3,8 @@
     starts      each is swept on at most SOME episodes; every agent keeps the one with its highest bound
     merges      two nodes of it become one; kept if its bound is then higher
     sweeps      from there, with all choices open again, over all episodes, until the bound hardly rises
-    judging     the same from the starts that were kept, on two thirds of the episodes; the others estimate the value
-    cloning     only if that estimate is below the behaviour's: the same with equal utilities
+    judging     the value of the team, estimated from the episodes (`judging`)
+    cloning     only if that estimate is below the behaviour's: starts, merges and sweeps with equal utilities
 
 One step of the driver is a short fit, or some sweeps over all episodes, each a row of the trace. Starts are chosen
 agent by agent, because at alpha = 0 the bound is a sum over agents. Likelihoods and weights of a posterior
@@ -22,15 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from decpomdp.core import Agent, Episodes, InputError, Row, Team
+from decpomdp.core import Agent, Episodes, InputError, Row, Team, concatenate
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.minimal import simplified
 from decpomdp.core.run import Inputs, Now
 from decpomdp.filtering.filter import lay_out
 from decpomdp.learners import trace
-from decpomdp.learners.behaviour import with_denominators
+from decpomdp.learners.behaviour import batches_of, with_denominators
 from decpomdp.learners.judging import WORSE, Judged, judge
 from decpomdp.learners.posterior import AgentPosterior, BayesFit, TeamPosterior, occupied_nodes, updated
+from decpomdp.learners.rows import Floats
 from decpomdp.learners.settings import Sbpr
 from decpomdp.learners.start import beginning, softened
 from decpomdp.learners.sweep import (
@@ -46,7 +47,7 @@ from decpomdp.learners.sweep import (
 )
 from decpomdp.learners.weighing import Steps, by_reward, by_utility, utilities
 
-FIT, JUDGED, CLONED = 0, 1, 2  # parts of a run
+FIT, CLONED = 0, 1  # parts of a run
 STARTING, MERGING, WHOLE = 0, 1, 2  # phases of a part
 SOME = 500  # episodes for the starts, at most
 SHORT = 60  # sweeps of a start, at most
@@ -55,8 +56,7 @@ ORDER_EVERY = 5  # sweeps
 SWEEPS, STEPS = 10, 200_000  # one step of the driver, at most: sweeps over all episodes, and steps of episodes in these
 MERGES = 4  # of an agent that fail before it is left as it is
 RARE = 1e-3  # share of visits of nodes that the starts leave behind
-HELD_OUT = 1 / 3  # of the episodes, to judge
-FEWEST = 20  # episodes to divide
+FEWEST = 20  # episodes to judge with
 ROUNDING = 1e-9  # share of the bound by which it may fall through rounding
 
 
@@ -72,7 +72,6 @@ class Started(NamedTuple):
 
     bound: float
     posterior: AgentPosterior
-    start: int
 
 
 class FitState(NamedTuple):
@@ -107,15 +106,22 @@ class SbprMethod:
         if inputs.begin is not None and settings.start != "best":
             raise InputError(f"start: expected none with a team to begin with, got {settings.start!r}")
         self.settings, self.inputs = settings, inputs
-        needed = settings.alpha > 0
-        self.data, self._log_behaviour = with_denominators(
-            episodes, inputs.behaviours, settings.estimate_behaviour, needed
-        )
+        self.data, self._log_behaviour = self._read(episodes)
         self.prior = settings.prior_for(self.data.count)
         self.starts = 0 if inputs.begin is not None or settings.starts == 1 else settings.starts
         self.sweeps = int(np.clip(STEPS // self.data.steps, 1, SWEEPS))  # over all episodes, in one step
         self._tasks: dict[tuple[int, bool], Task] = {}
         self._cache: tuple[tuple[AgentPosterior, ...], Evaluated] | None = None
+
+    def _read(self, episodes: Episodes | Sequence[Episodes]) -> tuple[Episodes, Floats | None]:
+        """All episodes, and [r] the log probability of the behaviour's actions so far; None at alpha = 0."""
+        estimate, behaviours = self.settings.estimate_behaviour, self.inputs.behaviours
+        if self.settings.alpha > 0:
+            return with_denominators(episodes, behaviours, estimate)
+        if estimate or behaviours is not None:
+            name = "estimate_behaviour" if estimate else "behaviours"
+            raise InputError(f"{name}: expected none with alpha 0, which needs no behaviour probabilities")
+        return concatenate(batches_of(episodes)), None
 
     def toy(self) -> "SbprMethod":
         """Two short episodes."""
@@ -154,11 +160,8 @@ class SbprMethod:
         posterior = self._posterior(state.fit or self._best(state))
         facts: dict[str, Any] = {"evidence": self.evidence, "episodes": self.data.count, "carrying": state.carrying}
         cloned = state.stopped and state.judged is not None and state.judged.verdict == WORSE
-        facts["behaviour_known"] = self._log_behaviour is not None
         if state.judged is not None:
-            others, held = self._divided
-            facts |= {"held_out": len(held), "learned_from": len(others)}
-            facts |= {"horizon": int(self.data.lengths[held].max()), **state.judged.facts()}
+            facts |= {"horizon": int(self.data.lengths.max()), **state.judged.facts()}
         if cloned:
             posterior = self._posterior(state.now)
         # DEPARTS: the paper's result is the mean
@@ -201,8 +204,7 @@ class SbprMethod:
     def _compared(self, state: FitState) -> FitState:
         """Each agent keeps the start or merge of its highest bound, the first of equals."""
         bounds = agent_bounds(self._task(state), state.now.posterior)
-        starts = [best.start for best in state.chosen] if state.phase == MERGING else [state.start] * len(bounds)
-        found = [Started(*each) for each in zip(bounds, state.now.posterior, starts, strict=True)]
+        found = [Started(*each) for each in zip(bounds, state.now.posterior, strict=True)]
         old = state.chosen or found
         better = [new.bound > best.bound for best, new in zip(old, found, strict=True)]
         chosen = tuple(new if up else best for best, new, up in zip(old, found, better, strict=True))
@@ -250,12 +252,7 @@ class SbprMethod:
             state = state._replace(fit=state.now, ended=why)
             if not self._judging:
                 return state._replace(stopped=why)
-            return self._part(state, JUDGED, tuple(sorted({best.start for best in state.chosen})))
-        if state.part == JUDGED:
-            team = self._posterior(state.now).mean().decided()
-            held = self._divided[1]
-            log_behaviour = self._log_behaviour_of(held)
-            judged = judge(self.data.chosen(held), log_behaviour, team, self.inputs.seed, self.inputs.threads)
+            judged = judge(self.data, self._posterior(state.now).mean().decided())
             state = state._replace(judged=judged)
             if judged.verdict == WORSE:
                 return self._part(state, CLONED, tuple(range(self.starts)))
@@ -284,22 +281,14 @@ class SbprMethod:
 
     @property
     def _judging(self) -> bool:
-        known = self._log_behaviour is not None and self.data.count >= FEWEST
-        return self.settings.judge and known and self.inputs.begin is None
-
-    @cached_property
-    def _divided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Numbers of the episodes to learn from, and of those to judge with, where the fit is judged."""
-        order = np.random.default_rng(self.inputs.seed).permutation(self.data.count)
-        held = int(self.data.count * HELD_OUT)
-        return np.sort(order[held:]), np.sort(order[:held])
+        return self.settings.judge and self.data.count >= FEWEST and self.inputs.begin is None
 
     def _numbers(self, state: FitState) -> NDArray[np.int64] | None:
         """The episodes that are swept; None: all."""
-        numbers = self._divided[0] if state.part == JUDGED else np.arange(self.data.count)
-        if state.phase != WHOLE and len(numbers) > SOME:
-            return np.sort(np.random.default_rng(self.inputs.seed + state.part).choice(numbers, SOME, replace=False))
-        return None if len(numbers) == self.data.count else numbers
+        if state.phase == WHOLE or self.data.count <= SOME:
+            return None
+        rng = np.random.default_rng(self.inputs.seed + state.part)
+        return np.sort(rng.choice(self.data.count, SOME, replace=False))
 
     def _episodes(self, state: FitState) -> Episodes:
         numbers = self._numbers(state)

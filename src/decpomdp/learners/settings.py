@@ -85,7 +85,7 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
     ] = 1e-6
     judge: Annotated[
         bool,
-        Meta(description="Estimate the value from held-out episodes; return the cloned behaviour if that is better."),
+        Meta(description="Estimate the team's value from the episodes; return the cloned behaviour if that is better."),
     ] = True
     # DEPARTS: estimates of behaviour probabilities are not in the paper; off unless asked for
     estimate_behaviour: Annotated[

@@ -1,15 +1,15 @@
 """`logs`: all methods that apply to recorded episodes, and a choice by the evidence.
 
-    sbpr      Dec-SBPR; with behaviour probabilities it is judged on held-out episodes (`learners/judging.py`)
+    sbpr      Dec-SBPR, judged on the same episodes (`learners/judging.py`)
     clone     the behaviour itself as a team: the floor
     world     worlds are fitted and planned in (`interaction/world/`); draws from their posteriors judge the plans and
               the teams of the other parts
 
-The choice is that of the worlds, from all teams: the highest mean over the worse half of them. A team that held-out
-episodes put below the behaviour is not among them. A plan must be worth more than the behaviour earned in the episodes.
-Worlds are biased in favour of their own plans: if held-out episodes prove Dec-SBPR's team better than the behaviour,
-and support it, a plan replaces it only if it gains MARGIN more. Where no world can be fitted, Dec-SBPR's team is the
-result, or the cloned behaviour.
+The choice is that of the worlds, from all teams: the highest mean over the worse half of them. A team that its own
+judge puts below the behaviour is not among them. A plan must be worth more than the behaviour earned in the episodes.
+Worlds are biased in favour of their own plans: if the judge proves Dec-SBPR's team better than the behaviour, and
+enough steps agree with it, a plan replaces it only if it gains MARGIN more. Where no world can be fitted, Dec-SBPR's
+team is the result, or the cloned behaviour.
 
 The state holds the states of the parts, and one step is a step of a part. Dec-SBPR and the clone get a share of the
 time; without a limit all parts have a fixed size.
@@ -41,12 +41,11 @@ FEWEST = 20  # episodes for a world
 LARGEST = 2e6  # joint actions times joint observations of a world
 SURE = 0.95  # share of the drawn worlds in which a team that is proven better earns more than the behaviour
 MARGIN = 0.1  # share of the gain of Dec-SBPR's proven team over the behaviour that a plan must add to replace it
-SUPPORT = 1 / 3  # share of the proven team's steps that held-out episodes support; random logs: below 0.2
+SUPPORT = 1 / 3  # share of the recorded steps that agree with the proven team; random logs: at most 1 / 4
 SAME = 1e-9  # share of a value that is rounding
 SBPR, CLONE, WORLD = "sbpr", "clone", "world"  # phases; the first two are also origins of candidates
 INITIAL = "initial"  # the choice if nothing was learned
 NAMES = {SBPR: "Dec-SBPR's team", CLONE: "the cloned behaviour"}
-NO_PROBABILITIES = "the episodes have no behaviour probabilities"
 STOPPED = "the run was stopped before teams were planned"
 NOTHING_BETTER = "No team is better than the behaviour, as far as the episodes tell"
 TOGETHER = (
@@ -84,7 +83,7 @@ class LogsMethod:
 
     def __init__(self, episodes: Episodes | Sequence[Episodes], settings: Logs, inputs: Inputs) -> None:
         self.settings, self.inputs = settings, inputs
-        self.sbpr = SbprMethod(episodes, Sbpr(estimate_behaviour=settings.estimate_behaviour), inputs)
+        self.sbpr = SbprMethod(episodes, Sbpr(), inputs)
         self.episodes = self.sbpr.data
         own = Inputs(inputs.seed, inputs.threads)
         self.clone = SbprMethod(self.episodes, Sbpr(utility="equal", judge=False), own)
@@ -141,7 +140,7 @@ class LogsMethod:
     # ---- the choice ----
 
     def _below(self, state: LogsState) -> bool:
-        """Whether held-out episodes put Dec-SBPR's team below the behaviour; its result is then the clone."""
+        """Whether the episodes put Dec-SBPR's team below the behaviour; its result is then the clone."""
         return state.sbpr.judged is not None and state.sbpr.judged.verdict == WORSE
 
     def _connect(self, state: LogsState) -> None:
@@ -193,7 +192,7 @@ class LogsMethod:
         earned = f"mean values in {where}: this team {means[place]:.4g}, {rest}"
         why = f"Chosen: {who}. {rule[0].upper()}{rule[1:]}; {earned}."
         if self._below(state):
-            why = f"{why[:-1]}; held-out episodes put Dec-SBPR's team below the behaviour."
+            why = f"{why[:-1]}; the episodes put Dec-SBPR's team below the behaviour."
         floor = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == CLONE)
         gains = values[:, place] - values[:, floor]
         more = int((gains > SAME * np.abs(values[:, floor])).sum())
@@ -217,13 +216,11 @@ class LogsMethod:
         parts += filter(None, str(facts["warnings"]).split("; "))
         if together:
             parts.append(TOGETHER.format(together))
-        recorded = _result(self.sbpr, state.sbpr).facts["behaviour_known"]
-        note = "" if recorded else " Behaviour probabilities were not recorded; worlds do not need them."
         return {
             "chosen": chosen,
             "verdict": verdict,
             "why": why,
-            "trust": f"{'; '.join(parts)}.{note}",
+            "trust": f"{'; '.join(parts)}.",
             "dependence": together,
             **{f"value_{kind}": value for kind, value in best.items()},
         }
@@ -234,7 +231,7 @@ class LogsMethod:
         return dependent(self.episodes, _result(clone, state.sbpr if state.clone is None else state.clone).team)
 
     def _alone(self, state: LogsState) -> Fit:
-        """Without worlds: Dec-SBPR's team, or the cloned behaviour if held-out episodes are for that."""
+        """Without worlds: Dec-SBPR's team, or the cloned behaviour if the estimate is below the behaviour."""
         fit, judged = _result(self.sbpr, state.sbpr), state.sbpr.judged
         chosen = CLONE if self._below(state) else SBPR
         facts: dict[str, Any] = {"chosen": chosen, "value": None, "verdict": UNPROVEN}
@@ -245,9 +242,9 @@ class LogsMethod:
             facts |= {"value": judged.value, "verdict": judged.verdict}
             span = f"{judged.value:.4g} ({judged.low:.4g} to {judged.high:.4g})"
             earned = f"{judged.behaviour:.4g} for the behaviour"
-            evidence = f"held-out episodes estimate {span} for a team learned in the same way, {earned}"
+            evidence = f"it is estimated to earn {span}, {earned}"
         else:
-            evidence = "it was not judged" if fit.facts["behaviour_known"] else f"{NO_PROBABILITIES} to judge it by"
+            evidence = "it was not judged"
         verdict = "Dec-SBPR's team is not better than the behaviour" if chosen == CLONE else facts["verdict"]
         facts["trust"] = f"{verdict[0].upper()}{verdict[1:]}: {evidence}."
         return replace(fit, facts={**fit.facts, **facts})
@@ -276,7 +273,7 @@ def reason(scores: NDArray[np.float64], kept: list[int], place: int, behaviour: 
     if best != place and scores[best] <= behaviour:
         return f"the best plan is worth no more than the {behaviour:.4g} of the behaviour"
     if best != place:
-        return f"held-out episodes prove its gain over the behaviour, and no plan adds {MARGIN:.0%} to that"
+        return f"the episodes prove its gain over the behaviour, and no plan adds {MARGIN:.0%} to that"
     rule = "its mean over the worse half of the worlds is the highest"
     return rule if int(np.argmax(scores)) == place else f"{rule} (plans of FB-HSVI win near-ties)"
 

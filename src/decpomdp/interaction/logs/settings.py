@@ -20,9 +20,5 @@ class Logs(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=
 
     runner: ClassVar[str] = "decpomdp.interaction.logs.method:LogsMethod"
     limits: ClassVar[tuple[str, ...]] = World.limits
-    inputs: ClassVar[tuple[str, ...]] = ("behaviours",)
 
     max_states: Annotated[int, Meta(ge=1, le=2000, description="Most hidden states of a world.")] = 400
-    estimate_behaviour: Annotated[
-        bool, Meta(description="Estimate behaviour probabilities that were not recorded.")
-    ] = False
