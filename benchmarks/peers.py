@@ -19,6 +19,7 @@ import json
 import time
 import warnings
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -70,7 +71,8 @@ def q_learned(data: dp.Episodes, window: int) -> dp.Team:
             choice = np.where(known, q.argmax(1), choice[np.arange(len(q)) % len(choice)])
         count = base**window
         onward = [[(m * base + o + 1) % count for o in range(base - 1)] for m in range(count)]
-        controllers.append(dp.Controller.deterministic(choice.tolist(), onward, actions))
+        controller = dp.Controller.deterministic(choice.tolist(), onward, actions)
+        controllers.append(replace(controller, initial_given=np.eye(count)[1:base]))
     return dp.Team.of(data, controllers)
 
 
