@@ -175,7 +175,7 @@ def by_playing(simulator: dp.Simulator, rounds: int, seed: int) -> Net:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("log", nargs="?", help="a log; without one, it learns by playing")
-    parser.add_argument("--problem", help="where to play")
+    parser.add_argument("--problem", required=True, help="where to play")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--alpha", type=float, default=ALPHA)
     parser.add_argument("--updates", type=int, default=UPDATES)
@@ -183,16 +183,13 @@ def main() -> None:
     parser.add_argument("--discount", type=float, help="of a log without one")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    if given.log is None and given.problem is None:
-        parser.error("expected a log or --problem")
     if given.log is None:
         by_playing(dp.DenseSimulator(given.problem), given.rounds, given.seed)
         return
     data = dp.Episodes.load(given.log, given.discount)
     net = learned(data, given.seed, given.alpha, given.updates, not given.independent)
-    if given.problem:
-        mean, error = value(net, dp.DenseSimulator(given.problem), given.seed)
-        print(f"value {mean:.4f} +- {error:.4f} ({PLAYED} played episodes)")
+    mean, error = value(net, dp.DenseSimulator(given.problem), given.seed)
+    print(f"value {mean:.2f} +- {error:.2f} ({PLAYED} played episodes)")
 
 
 if __name__ == "__main__":
