@@ -145,7 +145,7 @@ def behaved(problem: str, behaviour: str, team: dp.Team) -> float:
 def drawn(values: dict[Cell, float], teams: Path, path: Path) -> None:
     """Value against the number of episodes: a row per problem, a column per behaviour, medians and ranges over seeds.
 
-    Values far below the others are drawn at the lower edge.
+    Values far below the others, such as those of most behaviours and clones, are drawn at the lower edge.
     """
     from matplotlib.figure import Figure
 
@@ -157,8 +157,8 @@ def drawn(values: dict[Cell, float], teams: Path, path: Path) -> None:
     for row, problem in zip(axes, problems, strict=True):
         model, expert = dp.load(problem), team_of(problem, teams)
         best = best_value(model) or _exact(expert, problem)
-        lowest = min(value for cell, value in values.items() if cell.problem == problem and cell.way in ("cql", "logs"))
-        floor = lowest - 0.25 * (best - lowest)
+        shown = [value for cell, value in values.items() if cell.problem == problem and cell.way != "clone"]
+        floor = best - 1.3 * (best - float(np.quantile(shown, 0.1)))
         for axis, behaviour in zip(row, behaviours, strict=True):
             axis.axhline(best, color="0.75", lw=1, label="best known")
             axis.axhline(max(behaved(problem, behaviour, expert), floor), color="0.5", lw=1, ls=":", label="behaviour")
