@@ -63,8 +63,10 @@ lint: $(READY)
 
 # the page is looked at in a real browser: without one, those tests are skipped and say so
 browser:
-	@command -v chromium >/dev/null || { echo "== installing chromium"; apt-get install -y -qq chromium >/dev/null 2>&1 || \
-	  sudo -n apt-get install -y -qq chromium >/dev/null 2>&1 || echo "no chromium: browser tests will be skipped"; }
+	@command -v chromium >/dev/null || { echo "== installing chromium"; \
+	  root=$$([ "$$(id -u)" = 0 ] || echo "sudo -n"); \
+	  { $$root apt-get update -qq && $$root apt-get install -y -qq chromium; } >/dev/null 2>&1 || \
+	  echo "no chromium: browser tests will be skipped"; }
 
 unit: $(READY) browser
 	@echo "== tests"

@@ -158,8 +158,11 @@ FAULTS = [
         "dropped term",
         "worlds/test_learner.py",
     ),
-    Fault("interaction/world/method.py", "np.argmax(values.min(0))", "np.argmax(values.max(0))", "wrong bound", WORLD),
-    Fault("interaction/world/method.py", " - drawn.std(0, ddof=1)", "", "dropped term", WORLD),
+    Fault("interaction/world/method.py", "np.argsort(each, axis=0", "np.argsort(-each, axis=0", "wrong order", WORLD),
+    Fault(
+        "interaction/world/method.py", "weights / len(values), len(values)", "weights, len(values)", "no norm", WORLD
+    ),
+    Fault("worlds/learner.py", "shares @ logs.T + bounds", "shares @ logs.T", "dropped term", "worlds/test_learner.py"),
     Fault(
         "domains/rules.py",
         'key = (known.get("agent"), *given.values())',

@@ -75,12 +75,12 @@ def test_worlds_are_weighted_by_held_out_episodes(tiger):
     best = learner.best(state)
     rng, count = np.random.default_rng(0), len(best.heldout)
 
-    def weight(noise, mean):
-        """Of a world whose log likelihoods differ from the best one's by noise with this mean."""
+    def weight(noise, mean, over_complete=True, bound=-50):
+        """Of a world whose bound differs from the best one's, and its log likelihoods by noise with this mean."""
         differences = noise * rng.normal(size=count)
         other = best.heldout + differences - differences.mean() + mean
-        lower = best.posterior._replace(bound=best.posterior.bound - 50)
-        fits = Fits(finished=(best, Fitted(lower, other, over_complete=True)), refitted=(best.posterior, lower))
+        lower = best.posterior._replace(bound=best.posterior.bound + bound)
+        fits = Fits(finished=(best, Fitted(lower, other, over_complete)), refitted=(best.posterior, lower))
         weights = learner.weights(fits)
         assert weights.sum() == pytest.approx(1)
         return weights[1]
@@ -89,6 +89,7 @@ def test_worlds_are_weighted_by_held_out_episodes(tiger):
     assert weight(0.1, -1 / count) == pytest.approx(1 / (1 + np.e), abs=0.05)  # one nat in all
     assert 0.4 < weight(1.0, 0.0) < 0.6
     assert 0.5 / (1 + np.e**3) < weight(0.5, -3 / count) < 0.35  # uncertain differences count for less
+    assert weight(0.0, 0.0, over_complete=False, bound=-2) == pytest.approx(1 / (1 + np.e**2))
     assert learner.weights(state._replace(refitted=state.refitted[:1])) == pytest.approx([1.0])
 
 

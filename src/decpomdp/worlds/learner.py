@@ -206,25 +206,29 @@ class Worlds:
     def admitted(self, state: Fits) -> list[Fitted]:
         """The best world, and different ones that predict held-out episodes about as well, over-complete ones first."""
         result = [self.best(state)]
-        for fit in sorted(state.finished, key=lambda fit: (not fit.over_complete, -float(fit.heldout.sum()))):
+        for fit in sorted(state.finished, key=_admission_order):
             new = all(abs(fit.posterior.bound - each.posterior.bound) > NAT for each in result)
             if new and not clearly_better(result[0].heldout, fit.heldout, ADMITTED):
                 result.append(fit)
         return result
 
     def weights(self, state: Fits) -> Floats:
-        """[w]: the probability that each refitted world predicts best (pseudo-BMA+, Yao et al. 2018); sums to one.
+        """[w]: the probability of every refitted world; sums to one.
 
-        Held-out episodes are weighted at random (Bayesian bootstrap), and likelihoods compared, many times.
+        Its log odds are the bound plus the log likelihood of held-out episodes, which are weighted at random many times
+        (Bayesian bootstrap: pseudo-BMA+, Yao et al. 2018). Over-complete worlds have the bound of the best one: theirs
+        is low by design.
         """
         worlds = max(1, len(state.refitted))
         if worlds == 1 or not len(self.held):
             return np.full(worlds, 1.0 / worlds)
-        logs = np.array([fit.heldout for fit in self.admitted(state)[:worlds]])  # [w, k]
+        fits = self.admitted(state)[:worlds]
+        logs = np.array([fit.heldout for fit in fits])  # [w, k]
+        bounds = np.array([(fits[0] if fit.over_complete else fit).posterior.bound for fit in fits])
         shares = np.random.default_rng(self.seed).dirichlet(np.ones(logs.shape[1]), RESAMPLED)  # [b, k]
-        totals = logs.shape[1] * shares @ logs.T  # [b, w]
-        likelihoods = np.exp(totals - totals.max(1, keepdims=True))
-        return (likelihoods / likelihoods.sum(1, keepdims=True)).mean(0)
+        totals = logs.shape[1] * shares @ logs.T + bounds  # [b, w]
+        odds = np.exp(totals - totals.max(1, keepdims=True))
+        return (odds / odds.sum(1, keepdims=True)).mean(0)
 
     def _refit(self, state: Fits, hurry: bool) -> tuple[Fits, Row | None]:
         todo = self.admitted(state)[: 1 if hurry else 3]
@@ -272,6 +276,12 @@ class Worlds:
             "bound": fit.posterior.bound / fit.posterior.steps,
             "heldout": float(fit.heldout.sum()) / steps if steps else None,
         }
+
+
+def _admission_order(fit: Fitted) -> tuple[bool, float]:
+    """Over-complete worlds first; then the likeliest, by the bound and held-out episodes."""
+    likelihood = float(fit.heldout.sum())
+    return not fit.over_complete, -(likelihood if fit.over_complete else likelihood + fit.posterior.bound)
 
 
 def clearly_better(one: Floats, other: Floats, errors: float) -> bool:
