@@ -117,6 +117,17 @@ def test_a_short_run_that_returns_the_clone_says_so(finished):
     assert "No team is better" not in trust
 
 
+def test_the_clone_is_returned_if_nothing_could_be_judged(finished):
+    method, state = finished
+    unplanned = state._replace(world=state.world._replace(candidates=()))
+    judged = unplanned._replace(sbpr=state.sbpr._replace(judged=Judged(2.0, 1.5, 2.5, 1.0, sure=True, support=1.0)))
+    assert method.result(judged)[0].facts["chosen"] == "sbpr"
+    fit, _ = method.result(unplanned._replace(sbpr=state.sbpr._replace(judged=None)))
+    assert fit.facts["chosen"] == "clone"
+    assert fit.team == method.clone.result(state.clone)[0].team
+    assert fit.facts["trust"].startswith("The run was too short to tell")
+
+
 @pytest.mark.parametrize(
     ("draws", "said"),
     [

@@ -231,9 +231,15 @@ class LogsMethod:
         return dependent(self.episodes, _result(clone, state.sbpr if state.clone is None else state.clone).team)
 
     def _alone(self, state: LogsState) -> Fit:
-        """Without worlds: Dec-SBPR's team, or the cloned behaviour if the estimate is below the behaviour."""
+        """Without worlds: Dec-SBPR's team, or the cloned behaviour.
+
+        The clone is returned if the estimate is below the behaviour, and if the run was stopped before any estimate.
+        """
         fit, judged = _result(self.sbpr, state.sbpr), state.sbpr.judged
-        chosen = CLONE if self._below(state) else SBPR
+        unknown = judged is None and state.clone is not None and self.clone.begun(state.clone)
+        if unknown:
+            fit = _result(self.clone, state.clone)
+        chosen = CLONE if unknown or self._below(state) else SBPR
         facts: dict[str, Any] = {"chosen": chosen, "value": None, "verdict": UNPROVEN}
         facts["why"] = f"Chosen: {NAMES[chosen]}, because {self.obstacle or STOPPED}."
         if not self.sbpr.begun(state.sbpr):
@@ -246,7 +252,7 @@ class LogsMethod:
         else:
             evidence = "it was not judged"
         verdict = "Dec-SBPR's team is not better than the behaviour" if chosen == CLONE else facts["verdict"]
-        facts["trust"] = f"{verdict[0].upper()}{verdict[1:]}: {evidence}."
+        facts["trust"] = f"{TOO_SHORT}." if unknown else f"{verdict[0].upper()}{verdict[1:]}: {evidence}."
         return replace(fit, facts={**fit.facts, **facts})
 
 
