@@ -78,16 +78,11 @@ def test_rules_of_one_agent_are_multiplied_and_added(agents):
     assert model.states[1] == "-".join(["0"] * (agents - 1) + ["1"])
 
 
-def test_agents_with_equal_actions_have_answers_in_their_own_words():
-    own = {"ann": ("quiet", "loud"), "bob": ("loud", "quiet")}  # the same words in another order
-    rules = {
-        **LAMP,
-        **STILL,
-        "observations": own,
-        "observation": lambda action: "loud" if action == "left" else "quiet",
-    }
-    model = dp.from_rules(**rules)
-    assert model.observation[0, 0].tolist() == [0, 0, 1, 0]  # both pressed left: ann's second word, bob's first
+def test_an_answer_must_suit_every_agent_that_it_is_given_to():
+    own = {"ann": ("loud", "quiet"), "bob": ("dark", "quiet")}
+    rules = {**LAMP, "observations": own, "observation": lambda action: "loud" if action == "left" else "quiet"}
+    with pytest.raises(dp.InputError, match="one of the 2 observations of bob .dark, quiet., got 'loud'"):
+        dp.from_rules(**rules)
 
 
 def test_sets_are_uniform_and_tuples_with_distributions_are_independent():
