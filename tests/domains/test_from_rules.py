@@ -81,7 +81,7 @@ def test_rules_of_one_agent_are_multiplied_and_added(agents):
 def test_an_answer_must_suit_every_agent_that_it_is_given_to():
     own = {"ann": ("loud", "quiet"), "bob": ("dark", "quiet")}
     rules = {**LAMP, "observations": own, "observation": lambda action: "loud" if action == "left" else "quiet"}
-    with pytest.raises(dp.InputError, match="one of the 2 observations of bob .dark, quiet., got 'loud'"):
+    with pytest.raises(dp.InputError, match=r"observations of bob .dark, quiet., got 'loud'"):
         dp.from_rules(**rules)
 
 
