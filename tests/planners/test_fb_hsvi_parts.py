@@ -14,6 +14,7 @@ from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
 from decpomdp.kernels import constraints
 from decpomdp.kernels import occupancy as kernels
+from decpomdp.planners.fb_hsvi import occupancy
 from decpomdp.planners.fb_hsvi.bounds import central_bound
 from decpomdp.planners.fb_hsvi.occupancy import components, composed, compress, follow, gathered, reward_of, start_of
 from decpomdp.planners.fb_hsvi.points import OccupancyPoints
@@ -104,6 +105,18 @@ def test_lossy_compression_costs_no_more_than_it_says(tolerance):
     price = moved * np.ptp(model.reward) / 2
     lost = best_reward(dynamics, plain) - best_reward(dynamics, merged)
     assert -1e-12 <= lost <= price + 1e-12
+
+
+def test_a_cap_is_reached_even_if_tables_of_distributions_are_too_large(monkeypatch):
+    rng = np.random.default_rng(1)
+    _, plain = walk(rng, making.model(rng, 3, (2, 2), (3, 2)), 3)
+    assert min(plain.counts) > 2
+    monkeypatch.setattr(occupancy, "LARGEST", 0)
+    assert compress(plain, 0.6)[0].counts == plain.counts
+    capped, labelling, _ = compress(plain, 1e-4, cap=2)
+    assert max(capped.counts) <= 2
+    labels = np.stack([labelling[n][plain.row_labels()[:, n]] for n in range(2)], axis=-1)
+    np.testing.assert_allclose(gathered(labels, plain.state, plain.weight).weight, capped.weight, atol=1e-14)
 
 
 def random_game(rng, counts, sizes, tables):

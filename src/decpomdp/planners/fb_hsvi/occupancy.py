@@ -43,7 +43,7 @@ from decpomdp.kernels.model import OutcomeModel
 
 ABSENT = -1  # the label after an observation that cannot follow
 SAME = 1e-10  # distributions closer than this (L1) are equal up to rounding
-LARGEST = 20_000_000  # numbers in a table of conditional distributions; beyond it labels are left as they are
+LARGEST = 20_000_000  # numbers in a table of conditional distributions; beyond it, see `_merged`
 RAISE, LEAST = 2.0, 1e-7  # factor and smallest value of a tolerance that is raised to reach the cap
 DIGITS = 9  # to which weights are compared
 
@@ -132,7 +132,7 @@ def compress(
     labelling: Labelling = tuple(np.arange(count) for count in occupancy.counts)
     current, moved = occupancy, 0.0
     while True:
-        current, merging, shift = _merged_in_turns(current, tolerance)
+        current, merging, shift = _merged_in_turns(current, tolerance, cap is not None)
         labelling, moved = composed(labelling, merging), moved + shift
         joined = joined_components(current)
         if joined is not None:
@@ -145,11 +145,11 @@ def compress(
     return current, composed(labelling, order), moved
 
 
-def _merged_in_turns(occupancy: Occupancy, tolerance: float) -> tuple[Occupancy, Labelling, float]:
+def _merged_in_turns(occupancy: Occupancy, tolerance: float, capped: bool) -> tuple[Occupancy, Labelling, float]:
     labelling = [np.arange(count) for count in occupancy.counts]
     moved, unchanged, n = 0.0, 0, 0
     while unchanged < len(labelling):
-        new, shift = _merged(occupancy, n, tolerance)
+        new, shift = _merged(occupancy, n, tolerance, capped)
         moved += shift
         unchanged = 0 if new.max() + 1 < occupancy.counts[n] else unchanged + 1
         if unchanged == 0:
@@ -171,24 +171,32 @@ def composed(first: Labelling, second: Labelling) -> Labelling:
     return tuple(np.where(a == ABSENT, ABSENT, b[np.maximum(a, 0)]) for a, b in zip(first, second, strict=True))
 
 
-def conditionals(occupancy: Occupancy, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def conditionals(
+    occupancy: Occupancy, n: int, states_only: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """[label, column]: for every label of agent n the distribution over (state, others' labels); and its weight."""
-    labels = occupancy.row_labels()
-    others = np.column_stack((np.delete(labels, n, axis=1), occupancy.state))
-    sizes = (*occupancy.counts[:n], *occupancy.counts[n + 1 :], int(occupancy.state.max()) + 1)
-    column, first = kernels.number_rows(others, np.array(sizes, np.int64))
+    labels, state = occupancy.row_labels(), occupancy.state
+    others = np.column_stack((np.delete(labels, n, axis=1), state))
+    sizes = (*occupancy.counts[:n], *occupancy.counts[n + 1 :], int(state.max()) + 1)
+    column, first = (
+        (state, np.arange(sizes[-1])) if states_only else kernels.number_rows(others, np.array(sizes, np.int64))
+    )
     table = np.zeros((occupancy.counts[n], len(first)))
-    table[labels[:, n], column] = occupancy.weight
+    np.add.at(table, (labels[:, n], column), occupancy.weight)
     weight = table.sum(axis=1)
     return table / weight[:, None], weight
 
 
-def _merged(occupancy: Occupancy, n: int, tolerance: float) -> tuple[NDArray[np.int64], float]:
-    """[label of agent n]: its new label; and the mass moved."""
+def _merged(occupancy: Occupancy, n: int, tolerance: float, capped: bool) -> tuple[NDArray[np.int64], float]:
+    """[label of agent n]: its new label; and the mass moved.
+
+    If the table is too large, labels are left as they are, or, to reach a cap, compared by their states only.
+    """
     count = occupancy.counts[n]
-    if count == 1 or count * len(occupancy.weight) > LARGEST:
+    large = count * len(occupancy.weight) > LARGEST
+    if count == 1 or (large and not capped):
         return np.arange(count), 0.0
-    rows, weight = conditionals(occupancy, n)
+    rows, weight = conditionals(occupancy, n, large)
     leader = np.empty(count, np.int64)
     order = np.argsort(-weight, kind="stable")
     moved = kernels.cluster(rows, weight, order, tolerance, SAME, leader)
