@@ -178,6 +178,18 @@ def test_without_a_checkpoint_the_run_starts_again(run, unfinished):
     assert "written to" in out
 
 
+def test_an_interrupt_before_the_saved_result_is_reached_keeps_it(run, tmp_path, whole, monkeypatch):
+    folder = shutil.copytree(whole, tmp_path / "run")
+    edited(folder, finished=False)
+    before = content(folder)
+    early = dp.Fit(dp.Team.uniform(dp.load("broadcast")), trace=({"value": 0.0},), stopped="interrupted")
+    monkeypatch.setattr("decpomdp.api.execute", lambda *_, **__: early)
+    code, _, err = run("learn", "--resume", folder, "--quiet", *BARE)
+    assert code == 130
+    assert f"no improvement over the saved result; {folder} is unchanged" in err
+    assert content(folder) == before
+
+
 def test_an_unfinished_run_is_not_overwritten(run, unfinished):
     code, _, err = run(*SEARCH, "--out", unfinished)
     assert code == 2

@@ -35,6 +35,7 @@ from decpomdp.io.runs import (
     TEAM,
     RunRecord,
     read_record,
+    read_run,
     source_digest,
     team_digest,
     versions,
@@ -199,6 +200,9 @@ def _in_folder(run: FolderRun, options: Options) -> dict[str, Any]:
     with RunLog(sys.argv[1:], folder / LOG) as log, shown as display:
         fit = api.execute(run.setup, checkpoint=checkpoint, watch=log.watch, display=display)
         log.close(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s")
+    if run.resuming and fit.stopped in ("interrupted", "terminated") and len(fit.trace) < _rows_before(folder):
+        words.note(f"no improvement over the saved result; {folder} is unchanged")
+        raise KeyboardInterrupt
     record.learned = record.command == "plan" or api.taught(fit)
     record.steps = after.last_number(fit, "steps")
     if not record.learned:
@@ -216,6 +220,14 @@ def _in_folder(run: FolderRun, options: Options) -> dict[str, Any]:
             checkpoint.clear()
     known = {name: value for name, value in msgspec.to_builtins(record).items() if value is not None}
     return {**known, "nodes": list(fit.team.nodes), "out": str(folder)}
+
+
+def _rows_before(folder: Path) -> int:
+    """Rows of the trace that an earlier interrupt saved; 0 if there is no usable result."""
+    try:
+        return max(map(len, read_run(folder).trace.values()), default=0)
+    except (InputError, OSError):
+        return 0
 
 
 def reject_code(path: Path, hint: str) -> None:
