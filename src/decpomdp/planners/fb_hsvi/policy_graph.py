@@ -17,6 +17,7 @@ one, are merged (greedily, `kernels.fold`): the team acts the same in everything
 start is unchanged.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, Team
-from decpomdp.core.agent import strides_of
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels import machines as fold_kernels
 from decpomdp.kernels.model import OutcomeModel
@@ -202,7 +202,7 @@ def _deviations(chain: GraphTables, t: int, met: NDArray[np.bool_], after: NDArr
     local = np.unravel_index(node, layer.counts)
     parts = chain.dynamics.observation_parts
     for n in range(len(counts)):
-        step, stride = chain.dynamics.action_strides[n], strides_of(counts)[n]
+        step, stride = chain.dynamics.action_strides[n], math.prod(counts[n + 1 :])
         base = chain.actions[t][node] - step * layer.actions[n][local[n]]
         beside = chain.onward[t][node] - stride * layer.moves[n][local[n]][:, parts[:, n]]
         kernels.deviate(chain.dynamics, n, state, base, beside, stride, counts[n], after)

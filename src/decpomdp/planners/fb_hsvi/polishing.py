@@ -10,6 +10,7 @@ layers never lowers the value (the idea of the layered sweeps of Pajarinen & Pel
 from a search over occupancy states). Ties keep the present choice.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -162,7 +163,7 @@ class Ahead:
     def gains(self, n: int, layer: Layer) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The value of agent n's node i taking action a [i, a], and of moving to j after a and o [i, a, o, j]."""
         labels, counts, parts = self.labels, self.counts, self.dynamics.observation_parts
-        step, stride = self.dynamics.action_strides[n], strides_of(counts)[n]
+        step, stride = self.dynamics.action_strides[n], math.prod(counts[n + 1 :])
         base = chosen(self.dynamics, labels, layer.actions) - step * layer.actions[n][labels[:, n]]
         after = [layer.moves[m][labels[:, m]][:, parts[:, m]] * (m != n) for m in range(len(counts))]
         beside = np.ravel_multi_index(tuple(after), counts)

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.agent import strides_of
 from decpomdp.kernels import constraints as kernels
 from decpomdp.planners.fb_hsvi.occupancy import Rule
 
@@ -79,7 +78,8 @@ def game_of(
     kernels.share_out(shared, single, scope, parts, np.array(sizes), sweeps, 1e-9 * scale)
     spans = np.bincount(flat, weights=np.repeat(np.ptp(tables, axis=1), len(counts)), minlength=int(firsts[-1]))
     order = np.argsort(-spans, kind="stable").astype(np.int64)
-    lists = (strides_of(sizes), firsts, owner, starts, listed, order)
+    strides = np.cumprod([1, *sizes[:0:-1]])[::-1].copy()
+    lists = (strides, firsts, owner, starts, listed, order)
     return Game(tables, scope, parts, *lists, everything, shared, single, CLOSE * scale)
 
 
