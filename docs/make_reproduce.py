@@ -3,7 +3,7 @@
 FOLDER is the output of `decpomdp reproduce`. Its `index.md` becomes the part of `reproduce.md` between the two marks:
 how many claims were seen, the list of claims, the figures and the short tables. The evidence for every claim and the
 tables of figure 1 and robustness go to CSV files in `reproduce/`, the figures to `pictures/reproduce_NAME.png`.
-Everything outside the marks is written by hand.
+Experiments that FOLDER does not have stay as they are. Everything outside the marks is written by hand.
 """
 
 import csv
@@ -30,14 +30,16 @@ def put(folder: Path, docs: Path = DOCS) -> list[Path]:
     """Write the page, its data files and its pictures; returns their paths."""
     page, index = docs / "reproduce.md", (folder / "index.md").read_text(encoding="utf-8")
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, mark, after = rest.partition(END)
+    old, mark, after = rest.partition(END)
     if not mark:
         sys.exit(f"{page}: expected the marks {BEGIN} and {END}")
     names = FIGURE.findall(index)
     pictures = [docs / "pictures" / f"reproduce_{name}" for name in names]
     for name, target in zip(names, pictures, strict=True):
         shutil.copyfile(folder / "figures" / name, target)
-    text, files = shortened(index)
+    claims = docs / "reproduce/claims.csv"
+    shown = list(csv.reader(io.StringIO(claims.read_text(encoding="utf-8"))))[1:] if claims.exists() else []
+    text, files = shortened(index, old, shown)
     (docs / "reproduce").mkdir(exist_ok=True)
     written = [docs / "reproduce" / name for name in files]
     for path, content in zip(written, files.values(), strict=True):
@@ -46,23 +48,41 @@ def put(folder: Path, docs: Path = DOCS) -> list[Path]:
     return [page, *written, *pictures]
 
 
-def shortened(index: str) -> tuple[str, dict[str, str]]:
-    """The text for the page, and {name of a data file: its content}."""
+def shortened(index: str, old: str = "", shown: list[list[str]] | None = None) -> tuple[str, dict[str, str]]:
+    """The text for the page, and {name of a data file: its content}.
+
+    `old` is the text that it replaces, `shown` the rows of its claims: experiments that the index lacks are kept.
+    """
     _, _, body = index.partition("\n\n")
     line, _, rest = body.partition("\n\n")
-    claims, *sections = re.split(r"^(?=## )", rest, flags=re.M)[1:]
-    rows = table_rows(claims)
-    files = {"claims.csv": csv_text(("claim", "verdict", "evidence", "experiment"), rows)}
-    parts = [f"**These numbers are of this run: {line}.**\n\n{summary(rows)}"]
+    claims, *sections = split(rest)[1:]
+    files, new = dict[str, str](), dict[str, str]()
     for section in sections:
-        name = re.search(r"data/(\w+)\.parquet", section)
-        if name and name[1] in AS_FILES:
-            section, content = without_tables(section)
-            files[f"{name[1]}.csv"] = content
-            section += f"Tables: [{name[1]}.csv](reproduce/{name[1]}.csv).\n\n"
-        parts.append(short_alt(section))
-    text = "".join(parts).rstrip() + "\n"
-    return DOCUMENT.sub(r"[\1](\1)", FIGURE.sub(r"](pictures/reproduce_\1)", text)), files
+        name = name_of(section)
+        if name in AS_FILES:
+            section, files[f"{name}.csv"] = without_tables(section)
+            section += f"Tables: [{name}.csv](reproduce/{name}.csv).\n\n"
+        new[name] = DOCUMENT.sub(r"[\1](\1)", FIGURE.sub(r"](pictures/reproduce_\1)", short_alt(section)))
+    kept = {name_of(section): section for section in split(old.strip() + "\n\n")[1:]}
+    rows = table_rows(claims) + [row for row in shown or [] if row[3] in kept.keys() - new.keys()]
+    files["claims.csv"] = csv_text(("claim", "verdict", "evidence", "experiment"), rows)
+    runs = f"of this run: {line}."
+    if kept.keys() - new.keys():
+        first = re.search(r"\*\*These numbers are (.*?)(?: Newer, .*?)?\*\*", old)
+        runs = f"{first[1] if first else ''} Newer, {', '.join(new)}: {line}."
+    parts = [f"**These numbers are {runs}**\n\n{summary(rows)}", *(kept | new).values()]
+    return "".join(parts).rstrip() + "\n", files
+
+
+def split(text: str) -> list[str]:
+    """The text before the first section, and the sections."""
+    return re.split(r"^(?=## )", text, flags=re.M)
+
+
+def name_of(section: str) -> str:
+    """The experiment of a section: the name of its data."""
+    found = re.search(r"data/(\w+)\.parquet", section)
+    return found[1] if found else section.splitlines()[0]
 
 
 def summary(rows: list[list[str]]) -> str:

@@ -81,6 +81,28 @@ def test_a_run_is_put_into_the_page(tmp_path):
     assert page.read_bytes() == once
 
 
+def test_experiments_that_were_not_run_again_stay(tmp_path):
+    page, head, growth = tmp_path / "reproduce.md", INDEX.partition("## What")[0], MAKER["split"](INDEX)[-1]
+    page.write_text(f"{MAKER['BEGIN']}\n{MAKER['END']}")
+    (tmp_path / "pictures").mkdir()
+    index = tmp_path / "index.md"
+    index.write_text(INDEX.replace("![Values: by size. More.](figures/figure1.png)", ""))
+    MAKER["put"](tmp_path, tmp_path)
+    claims = (
+        "## Claims\n\n| the paper | seen | evidence | where |\n|---|---|---|---|\n| Linear. | no | 2 | complexity |\n\n"
+    )
+    index.write_text(head.replace("3 cells", "1 cell") + claims + growth.replace("0.94", "2.00"))
+    for _ in range(2):  # the second time the page has newer numbers already
+        MAKER["put"](tmp_path, tmp_path)
+        text = page.read_text()
+        assert "**These numbers are of this run: quick run, 3 cells. Newer, complexity: quick run, 1 cell.**" in text
+        assert text.index("## Figure 1: sizes") < text.index("| K | 2.00 |")
+        assert "0.94" not in text
+        assert "| figure1 | 1 | 1 |" in text
+        assert "| Linear. | **no** | complexity |" in text
+        assert (tmp_path / "reproduce/claims.csv").read_text().count("\n") == 4
+
+
 def test_a_page_without_marks_is_rejected(tmp_path):
     (tmp_path / "index.md").write_text(INDEX)
     (tmp_path / "reproduce.md").write_text("no marks")

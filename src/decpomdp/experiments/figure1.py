@@ -6,8 +6,9 @@ posterior mean, exact; time to convergence. K = 300 is the paper's figure, K = 3
 that begins with the best episodes as well, which separates the effect of the start from that of the prior.
 
 Everything in three forms: as printed, stopped by the paper's rule; with K episodes counting as K observations instead
-of one (a departure that only a prior feels, so EM is the same); and with our defaults: utility-weighted likelihood and
-several starts. And once more for the behaviour that the paper may have meant by 0.3, random with that probability.
+of one (a departure that only a prior feels, so EM is the same); and with our defaults: utility-weighted likelihood,
+several starts, our prior, and the value of the likeliest choices. And once more for the behaviour that the paper may
+have meant by 0.3, random with that probability.
 Cells are computed by `offline`.
 
 Claims are judged for every form, at the largest K of the paper's behaviour. Methods that are compared learned from the
@@ -38,6 +39,7 @@ from decpomdp.experiments.experiment import (
 from decpomdp.experiments.offline import SIZED, work
 from decpomdp.experiments.published import INFERRED_ON_MARS, C, D
 from decpomdp.experiments.rows import Comparison, ResultRows, Results, compare, flat, steadier
+from decpomdp.learners.settings import TRUNCATION
 
 NAMES = {"sbpr": "Dec-SBPR", "dp": "DP", "em": "EM", "em-best": "EM, best episodes first"}
 FORMS = {"printed": "as printed", "counted": "episodes counted", "weighted": "utility-weighted"}
@@ -77,7 +79,9 @@ def _methods(effort: Effort, shared: dict[str, Any]) -> list[Cell]:
     same = shared | {key: OURS[key] for key in ("evidence", "stop")}
     em = ({**same, "method": method, "nodes": size} for method in SIZED for size in sizes)
     found = [Cell(work, each, 0.3 + 0.02 * each["nodes"]) for each in em]
-    prior = {"c": C, "d": D, "reading": "scale", "truncation": effort["truncation"]}
+    prior: dict[str, Any] = {"truncation": TRUNCATION}
+    if shared["preset"] != "default":
+        prior = {"c": C, "d": D, "reading": "scale", "truncation": effort["truncation"]}
     cost = 1.0 + 0.03 * effort["sweeps"]
     return found + [Cell(work, {**shared, **prior, "method": method}, cost) for method in ("sbpr", "dp")]
 
@@ -88,8 +92,13 @@ def rows(results: Results) -> ResultRows:
     expanded = []
     for row in flat(results, keys, preset="nodes", truncation="truncation", limit="sweeps"):
         same = SAME_EM if row["form"] == SAME_EM[0] and row["method"] in SIZED else (row["form"],)
-        expanded += [{**row, "form": form, **_convergence(row, form)} for form in same]
+        expanded += [{**row, **_value(row, form), "form": form, **_convergence(row, form)} for form in same]
     return ResultRows(expanded)
+
+
+def _value(row: Mapping[str, Any], form: str) -> dict[str, float]:
+    """The value that is compared: with our defaults that of the likeliest choices, which `learn` returns."""
+    return {"value": row["decided"] if form == "weighted" else row["value"]}
 
 
 def _convergence(row: Mapping[str, Any], form: str) -> dict[str, float]:

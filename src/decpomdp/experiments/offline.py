@@ -101,9 +101,11 @@ def papers_stop(trace: Sequence[Row], seconds: float) -> dict[str, Any]:
     return {"falls": int((rises < -ROUNDING).sum()), "paper_sweeps": last, "paper_seconds": float(seconds * share)}
 
 
-def _prior(settings: Settings) -> Prior:
+def _prior(settings: Settings) -> Prior | str:
     if settings["method"] in SIZED:
         return ExpectationMaximisation(settings["nodes"])
+    if "c" not in settings:
+        return "dp" if settings["method"] == "dp" else "stick-breaking"
     given = {key: settings[key] for key in ("c", "d", "reading")}
     return StickBreaking(shared=settings["method"] == "dp", **given)
 
