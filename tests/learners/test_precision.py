@@ -64,6 +64,6 @@ def test_a_fit_goes_on_in_double(monkeypatch):
     monkeypatch.setattr("decpomdp.learners.method.beginning", lambda *_: (posterior,))
     prior = ExpectationMaximisation(3)
     exact = fitted(episodes, prior, settings={"sweeps": 3, "starts": 1})
-    with pytest.warns(LearningWarning, match="double from here"):
+    with pytest.warns(LearningWarning, match="continuing in double precision"):
         near = fitted(episodes, prior, settings={"sweeps": 3, "starts": 1, "precision": "single"})
     assert near.trace[-1]["bound"] == pytest.approx(exact.trace[-1]["bound"], rel=1e-12)

@@ -2,11 +2,11 @@
 
 A compiled model plays millions of steps a second, a compiled grid of traffic lights two hundred thousand, SUMO thirty.
 The sizes in the settings are upper limits. They are reduced if a slow simulator or few steps would leave no time for a
-test, without which nothing is learned.
+test, because a team is only returned after a test.
 
 With a step limit the sizes are a function of the settings alone. If only the time is limited, a probe measures the
-speed. Without limits, or with a limit of iterations, a simulator may declare its speed as `pace` (joint steps a second)
-and is sized for ten minutes; otherwise the sizes of the settings are used, as they are for a model without step limit.
+speed. Without limits, or with a limit of iterations, a simulator may declare its speed as `pace` (joint steps a
+second); the sizes are then for ten minutes. Otherwise the sizes of the settings are used.
 """
 
 import math
@@ -29,7 +29,7 @@ FEWEST = 2  # episodes, updates and tests of MCEM
 MCEM_TESTED = 10  # teams that MCEM tests by the end of its first start: random, the best replays, the learned one
 
 BATCH, PATIENCE = 200, 20  # of `SbprLoop` if not set
-ROUGHLY = 20  # a rough test has so many times fewer episodes than a test
+ROUGHLY = 20  # divisor of the episodes of a test for a rough test
 STARTING = 1 / 3  # of the steps, for finding starts
 ROUNDS = 4  # at least, with the other steps
 LARGE = 1e9  # steps for which joint moves have their full sizes
@@ -206,7 +206,7 @@ def starting_steps(sizes: LoopSizes, lengths: tuple[int, ...], testing: int) -> 
 
 
 def _test_episodes(sizes: LoopSizes, teams: int) -> int:
-    """Episodes of a test of so many teams: few for all, more for the better quarter."""
+    """Episodes of a test of `teams` teams: few for all, more for the better quarter."""
     return teams * max(1, sizes.tests // ROUGHLY) + max(sizes.pool, teams // 4) * max(1, sizes.tests // 4)
 
 
@@ -226,7 +226,7 @@ class Duration(NamedTuple):
 
 
 def many_sizes(settings: SbprLoop, steps: float, learning: int, testing: int) -> ManySizes:
-    """For about so many steps: LOOPS tests at least, with as many steps for learning as for tests."""
+    """For about `steps` steps: LOOPS tests at least, with as many steps for learning as for tests."""
     iterations, most = LOOPS * settings.tuning.many.pause, settings.batch or MANY_BATCH
     if steps >= iterations * most * learning + LOOPS * TEAMS * settings.tests * testing:
         return ManySizes(most, settings.tests)
@@ -235,7 +235,7 @@ def many_sizes(settings: SbprLoop, steps: float, learning: int, testing: int) ->
 
 
 def next_batch(most: int, pause: int, last: Duration, time_limit: float) -> int:
-    """Episodes of the next batch: its share of half the time, or as long as the rest of an iteration, if that is more.
+    """Episodes of the next batch: its share of half the time, or as long as the rest of an iteration if that is longer.
 
     >>> next_batch(500, 5, Duration(500, 4.0, 0.2), 40.0), next_batch(500, 5, Duration(8, 2.0, 4.0), 40.0)
     (100, 16)

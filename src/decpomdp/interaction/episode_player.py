@@ -1,9 +1,9 @@
-"""Playing episodes of teams within the limits of a run, and the base of the methods that learn so.
+"""Playing episodes of teams within the limits of a run, and the base class of methods that learn from them.
 
 A problem is played with `rollouts`, on threads or on the workers of a cluster. Every batch has its own seed, so with a
-simulator that can repeat episodes everything learned from them is a function of the seed alone. Episodes come in pieces
-(a piece of thousands of agents, or of a slow simulator, is a few episodes), and the stop flag is read between them. A
-batch that is cut is dropped; a test that is cut is decided by the pieces played so far, at least one.
+repeatable simulator the result is a function of the seed alone. Episodes come in pieces (a few episodes each for
+thousands of agents or a slow simulator), and the stop flag is read between them. An interrupted batch is dropped; an
+interrupted test uses the pieces played so far, at least one.
 """
 
 from abc import ABC, abstractmethod
@@ -23,11 +23,11 @@ from decpomdp.rollouts import DenseSimulator, as_simulator, stream
 from decpomdp.rollouts.play import TeamPlayer
 
 OUT_OF_TIME = (TIME_LIMIT, PROCESSOR_TIME)  # values of the stop flag that allow a last short test
-LAST = 2.0  # times the last step: with less time left than that, the learned team is tested
+LAST = 2.0  # times the duration of the last step: with less time left, the learned team is tested
 PIECE = 2000  # random episodes of one step
 
 
-class OutOfSteps(Exception):  # noqa: N818 - it is no error
+class OutOfSteps(Exception):  # noqa: N818 - not an error
     """The step limit is reached; unfinished work is dropped."""
 
 
@@ -55,7 +55,7 @@ class Tested(NamedTuple):
 class EpisodePlayer:
     """A problem with its random numbers and its count of joint steps.
 
-    `begin` sets it to the state that a step continues from. Without it, nothing is limited.
+    `begin` sets the state from which a step continues. Without it there are no limits.
     """
 
     def __init__(self, problem: DecPOMDP | Simulator, inputs: Inputs) -> None:
@@ -65,13 +65,13 @@ class EpisodePlayer:
         self.limit = np.inf  # joint steps of the run
 
     def begin(self, random: np.random.Generator, steps: int, now: Now) -> None:
-        """Continue with these random numbers after so many joint steps, within the limits of `now`."""
+        """Continue with the generator `random` after `steps` joint steps, within the limits of `now`."""
         _ = self.shown  # resets the simulator before anything is played
         self.random, self.steps, self.now, self.limit = random, steps, now, steps + now.steps
 
     @cached_property
     def shown(self) -> bool:
-        """Whether agents observe something before their first action."""
+        """Whether agents have an observation before their first action."""
         return self.simulator.reset(1, self._seed) is not None
 
     @property
@@ -84,12 +84,12 @@ class EpisodePlayer:
         return draw_seed(self.random)
 
     def check(self, more: int) -> None:
-        """Raise `OutOfSteps` if `more` steps are too many, and `Cut` if the run is ending."""
+        """Raise `OutOfSteps` if `more` steps exceed the limit, and `Cut` if the run is ending."""
         self.check_steps(more)
         self.now.check()
 
     def check_steps(self, more: int) -> None:
-        """Raise `OutOfSteps` if `more` steps are too many."""
+        """Raise `OutOfSteps` if `more` steps exceed the limit."""
         if self.steps + more > self.limit:
             raise OutOfSteps
 
@@ -110,13 +110,13 @@ class EpisodePlayer:
         return concatenate(parts)
 
     def stream(self, team: Team, episodes: int, horizon: int, seed: int) -> Iterator[Episodes]:
-        """Episodes of `team` piece by piece, not counted; the same on threads and on clusters."""
+        """Episodes of `team` piece by piece, without counting their steps; equal on threads and clusters."""
         return stream(self.simulator, team, episodes, horizon, seed, self.threads, engine=self.engine)
 
     def random_piece(
         self, team: Team, so_far: Sequence[Episodes], most: int, horizon: int, share: float, used: float
     ) -> Episodes | None:
-        """The next of up to `most` episodes; None if there are enough, or if they used up `share` of a limit.
+        """The next piece of up to `most` episodes; None if there are enough or `share` of a limit is used up.
 
         `used`: the share of the time limit used so far.
         """
@@ -128,7 +128,7 @@ class EpisodePlayer:
         return self.play(team, min(PIECE, missing), horizon)
 
     def horizon(self, chosen: int | None, tail: float, longest: int) -> int:
-        """The horizon of the settings or, without one, the steps after which the rest is worth less than `tail`."""
+        """The horizon of the settings or, without one, the steps after which discount^T is below `tail`."""
         if chosen is not None:
             return chosen
         return own_horizon(self.simulator) if self.discount >= 1 else horizon_of(self.discount, tail, longest)
@@ -190,7 +190,7 @@ class EpisodeMethod(ABC):
 
 
 def warm_up_problem(simulator: Simulator) -> Simulator:
-    """The problem of a warm-up: a model itself, otherwise an empty simulator; compiled ones play an episode here."""
+    """The problem of a warm-up: a model itself, or an empty simulator; compiled simulators play an episode here."""
     if isinstance(simulator, DenseSimulator):
         return simulator
     if isinstance(simulator, TeamPlayer) and not hasattr(simulator, "pace"):
@@ -200,7 +200,7 @@ def warm_up_problem(simulator: Simulator) -> Simulator:
 
 
 class EmptySimulator:
-    """A simulator of (up to two of) the same agents without anything to control: rewards count the steps."""
+    """A simulator with (up to two of) the same agents, in which actions have no effect; rewards count the steps."""
 
     def __init__(self, simulator: Simulator) -> None:
         self.agents, self.discount, self.name = simulator.agents[:2], simulator.discount, "warm-up"

@@ -4,7 +4,7 @@ The team plays fresh episodes with a little exploration, and a few sweeps of Dec
 episodes do not need lose their weight, so the sizes of the posterior are inferred sizes.
 
 It is a run of the driver: the time limit and Ctrl-C end it with the posterior so far. A model, or a simulator with
-compiled code, plays all episodes at once; any other plays a few at a time until half of the time is used.
+compiled code, plays all episodes at once; other simulators play a few at a time until half of the time is used.
 """
 
 import warnings
@@ -24,8 +24,8 @@ from decpomdp.rollouts.play import TeamPlayer
 EPISODES = 2000
 SECONDS = 20.0
 PIECE = 10  # episodes that a slow simulator plays at a time
-EXPLORATION = 0.02  # enough to see alternatives, little enough not to spoil coordination
-TAIL = 0.05  # discount^T: later steps hardly count, and ratios grow with every step
+EXPLORATION = 0.02  # enough to see alternatives, but not enough to disturb coordination
+TAIL = 0.05  # discount^T: later steps have little weight, and ratios grow with every step
 LONGEST = 100  # steps of an episode, at most
 SWEEPS = 10  # two proposals of smaller sizes
 SPARE = 2  # nodes in addition to the team's own
@@ -40,7 +40,7 @@ def read_out(
     seed: int = 0,
     threads: int | None = None,
 ) -> BayesFit:
-    """The same fit with a posterior; see `Fit.with_posterior`."""
+    """`fit` with a posterior; see `Fit.with_posterior`."""
     if not isinstance(fit, Fit):
         raise InputError(f"fit: expected the result of learning or planning, got {type(fit).__name__}")
     most = checks.whole("episodes", episodes, 1, 2**53)
@@ -80,7 +80,7 @@ class PosteriorMethod:
         self._fitting: SbprMethod | None = None
 
     def toy(self) -> SbprMethod:
-        """The sweeps on a toy problem: the simulator has been used before."""
+        """The sweeps on a toy problem; the simulator is already compiled."""
         return toy_method(self.settings, self.inputs.threads)
 
     def init(self, now: Now) -> PosteriorState:
@@ -96,7 +96,7 @@ class PosteriorMethod:
         return state._replace(fit=fit, iterations=fit.iterations, stopped=fit.stopped), None
 
     def result(self, state: PosteriorState) -> tuple[Fit, None]:
-        """The posterior; none if there was no time for it."""
+        """The posterior; None if the time was too short."""
         return (Fit(self.team) if state.fit is None else self._fitted(state).result(state.fit)[0]), None
 
     def _play(self, state: PosteriorState, count: int) -> PosteriorState:

@@ -1,6 +1,6 @@
 """Episodes -> team: variational Bayes with stick-breaking priors, its special cases, and EM.
 
-Names are imported on first use: settings and priors are light, the rest brings its kernels along.
+Names are imported on first use: settings and priors are light, the rest imports compiled kernels.
 """
 
 from importlib import import_module

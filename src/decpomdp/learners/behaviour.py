@@ -2,7 +2,7 @@
 
 The ratio at step t divides by the probability that the behaviour took *all* actions up to t. For one behaviour that
 is the product of the recorded marginals. For several batches collected by different teams it is the mixture of the
-teams, weighted by their shares of the episodes: an action sequence is rarely unlikely under all of them.
+teams, weighted by their shares of the episodes: few action sequences are unlikely under all of them.
 """
 
 import warnings
@@ -43,7 +43,7 @@ def with_denominators(
 
 
 def batches_of(given: Episodes | Sequence[Episodes]) -> list[Episodes]:
-    """The given episodes as a checked list."""
+    """The episodes as a checked list."""
     return _listed("episodes", given if isinstance(given, Sequence) else [given], Episodes)
 
 
@@ -54,7 +54,7 @@ def log_behaviour(episodes: Episodes) -> Floats:
         row, n = (int(i) for i in np.argwhere(unknown)[0])
         raise InputError(
             f"{episodes.place(row)}, agent {episodes.agents[n].name}: the behaviour's action probability is unknown; "
-            f"record it, or allow an estimate (estimate_behaviour)"
+            f"record it, or use estimate_behaviour"
         )
     return cumulated(np.log(episodes.behaviour, dtype=np.float64), episodes)
 
@@ -62,8 +62,8 @@ def log_behaviour(episodes: Episodes) -> Floats:
 def estimated(episodes: Episodes) -> Episodes:
     """The same episodes with unknown probabilities replaced by frequencies.
 
-    Estimated is p(action | previous action, last observation) of each agent, from all its steps, with half a count
-    added to every action: a guess about a behaviour without longer memory.
+    The estimate is p(action | previous action, last observation) of each agent, from all its steps, with half a count
+    added to every action. It assumes a behaviour without longer memory.
     """
     behaviour = np.array(episodes.behaviour)
     starts = np.zeros(episodes.steps, bool)

@@ -1,17 +1,17 @@
-"""Credit with a critic: the return less its prediction from all observations.
+"""A centralised critic: the return minus its prediction from all observations.
 
 With many agents the team's reward is mostly due to the others. The part that can be predicted from information
-available *before* a decision may be subtracted without changing the expected gradient. The critic predicts the return
-from step t on linearly, from
+available *before* a decision may be subtracted without changing the expected gradient. The critic is a linear
+regression of the return from step t on
 
   a sketch of all agents' observations at t (64 random sums: the cost stays linear in the number of agents),
   the team's last two rewards, and the step itself (everything is centred step by step),
 
-by ridge regression on the episodes at hand. With b_t its prediction, the gains
+fitted as ridge regression to the episodes of the batch. With b_t its prediction, the gains
 
   discount^t (r_t + discount b_{t+1} - b_t)      summed from t on: discount^t (return from t on - b_t)
 
-are the step weights of the count pass. Only learning is centralised; the controllers use local observations.
+are the weights of the steps in the count pass. Only learning is centralised; the controllers use local observations.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from decpomdp.learners.rows import Floats
 from decpomdp.learners.weighing import returns_to_go
 
 SUMS = 64  # random sums of the observations
-RIDGE = 1e-3  # of the features' own spread
+RIDGE = 1e-3  # relative to the mean variance of the features
 KEY = np.uint64(20)  # of the random sums: the same ones in every batch
 
 
@@ -61,7 +61,7 @@ def visit_weights(episodes: Episodes) -> Floats:
 
 
 def judge(batches: list[Episodes], known: list[Floats]) -> CriticGains:
-    """Gains of every step of every batch; known[batch] as `features` has it."""
+    """Gains of every step of every batch; known[batch] is the result of `features`."""
     # DEPARTS: the paper weighs a decision by the rewards themselves, without a baseline
     discount = batches[0].discount
     times = np.concatenate([batch.times() for batch in batches])
@@ -84,7 +84,7 @@ def judge(batches: list[Episodes], known: list[Floats]) -> CriticGains:
 
 
 def _gains(episodes: Episodes, predicted: Floats) -> Floats:
-    """Discounted: reward and prediction of the next step, less the prediction of this one."""
+    """[r]: discount^t (r_t + discount b_{t+1} - b_t), b the prediction."""
     after = np.append(predicted[1:], 0.0)
     after[episodes.offsets[1:] - 1] = 0.0
     discounts = episodes.discount ** episodes.times().astype(np.float64)

@@ -1,22 +1,22 @@
-"""The value of a learned team from the episodes that it was learned from, compared with that of the behaviour.
+"""The value of a learned team, estimated from its training episodes and compared with that of the behaviour.
 
-Along a recorded history a deterministic team is in known nodes. A step *agrees* with it if all agents took the actions
-of their nodes. The *context* c of a step: the nodes and last observations of all agents, and whether the step before
-agreed. With means over the agreeing steps in a context, of the reward r and over the next contexts c',
+A recorded history determines the nodes of a deterministic team. A step *agrees* with the team if all agents took the
+actions of their nodes. The *context* c of a step: the nodes and last observations of all agents, and whether the
+previous step agreed. With means over the agreeing steps in a context, of the reward r and over the next contexts c',
 
   V_h(c) = mean r + discount * mean V_{h-1}(c'),   V_0 = 0,   h steps to go
 
-is the value of the team in a world whose states are the contexts. It needs no behaviour probabilities and, unlike
-importance ratios of whole histories, only that single steps agree. It assumes that the hidden state depends on the past
-through the context alone, and that no agent acted on more than its own history.
+is the value of the team in a Markov chain whose states are the contexts. It needs no behaviour probabilities and,
+unlike importance ratios of whole histories, only that single steps agree. It assumes that the hidden state depends on
+the past through the context alone, and that no agent acted on more than its own history.
 
-A context counts SHRINK more steps than agree: like all its steps, corrected by the difference between agreeing and all
-steps of the wider context without the step before, which is shrunk in the same way. So a team with which no step agrees
-has the value of the behaviour. The same recursion over all steps estimates the behaviour, whose value is known: its
-error is subtracted.
+Means are shrunk: SHRINK steps are added to every context, with the mean over all its steps plus the difference between
+agreeing and all steps in the wider context (without the previous step), which is shrunk in the same way. A team with
+which no step agrees therefore has the value of the behaviour. The same recursion over all steps estimates the
+behaviour, whose value is known; its error is subtracted.
 
 The interval is that of a jackknife over groups of episodes, widened on both sides by the change of the estimate if the
-step before, or the observations too, are left out of the contexts: where these matter, the earlier past may too.
+previous step, or also the observations, are left out of the contexts: where these matter, earlier steps may too.
 """
 
 from typing import NamedTuple
@@ -30,10 +30,10 @@ from decpomdp.learners.rows import Floats
 
 Ints = NDArray[np.int64]
 
-SHRINK = 5.0  # steps that the mean of more steps counts as
-TINY = 1e-200  # the same where it only replaces a mean of no steps
+SHRINK = 5.0  # steps added to every context
+TINY = 1e-200  # the same where only means over no steps are replaced
 ROUNDING = 1e-12
-GROUPS = 20  # of episodes, of the jackknife
+GROUPS = 20  # of episodes in the jackknife
 WIDTH = 2.09  # standard errors of a 95 % interval with so many groups
 BETTER, UNPROVEN, WORSE = "better than the behaviour", "not proven better than the behaviour", "cloned behaviour"
 
@@ -50,7 +50,7 @@ class Judged(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """The verdict of the evidence."""
+        """`BETTER`, `UNPROVEN` or `WORSE`."""
         if self.value < self.behaviour - ROUNDING * (abs(self.value) + abs(self.behaviour)):
             return WORSE
         return BETTER if self.sure else UNPROVEN
@@ -87,14 +87,14 @@ def judge(episodes: Episodes, team: Team) -> Judged:
     value = gains[0] + behaviour
     means = [returns[groups != g].mean() for g in left_out[1:]]
     wider = [_Chain(episodes, joint, own, agrees).gain(np.ones(episodes.count)) for own in (seen, joint)]
-    untold = max(abs(gains[0] - other) for other in wider)
-    error = WIDTH * _jackknife(np.array(gains[1:]) + means) + untold
+    sensitivity = max(abs(gains[0] - other) for other in wider)
+    error = WIDTH * _jackknife(np.array(gains[1:]) + means) + sensitivity
     return Judged(
         value=value,
         low=value - error,
         high=value + error,
         behaviour=behaviour,
-        sure=gains[0] > WIDTH * _jackknife(np.array(gains[1:])) + untold,
+        sure=gains[0] > WIDTH * _jackknife(np.array(gains[1:])) + sensitivity,
         support=float(agrees.mean()),
     )
 
@@ -127,7 +127,7 @@ class _Chain:
         ended = episodes.lengths < self.horizon
         if episodes.terminated is not None:
             ended = ended | episodes.terminated
-        # [r]: the next context is known; after an end, or a cut before the longest length, there is none
+        # [r] `goes_on`: a step follows; `known`: it follows, or the return ends here (terminated, or a short episode)
         self.goes_on = np.ones(episodes.steps, bool)
         self.goes_on[last] = False
         self.known = self.goes_on.copy()
@@ -137,13 +137,13 @@ class _Chain:
         self.wide[contexts] = wide
 
     def gain(self, weights: Floats) -> float:
-        """Value of the team less that of the behaviour; weights[k] of the episodes."""
+        """Value of the team minus that of the behaviour, with episodes weighted by weights[k]."""
         own = weights[self.episode]  # [r]
         agreeing = own * self.agrees
         return self._value(agreeing, own, weights) - self._value(own, own, weights)
 
     def _value(self, agreeing: Floats, every: Floats, weights: Floats) -> float:
-        """Value of a team with which the steps of positive weight `agreeing` agree."""
+        """Value over contexts; agreeing[r] and every[r] are the weights of the agreeing and of all steps."""
         now = _Shrinking(self._sums(agreeing), self._sums(every), self.wide)
         rewards = now.means(self._sums(agreeing * self.rewards), self._sums(every * self.rewards))
         later = _Shrinking(self._sums(agreeing * self.known), self._sums(every * self.known), self.wide)
@@ -188,7 +188,7 @@ def _shrunk(sums: Floats, counts: Floats, towards: Floats, steps: float = SHRINK
 
 
 def _jackknife(values: Floats) -> float:
-    """Standard error, from values without one group each."""
+    """Standard error, from leave-one-group-out values."""
     return float(np.sqrt(max(len(values) - 1, 0) * values.var())) if len(values) else 0.0
 
 

@@ -1,14 +1,14 @@
-"""Learning from recorded episodes: several short fits of some episodes, then sweeps over all of them.
+"""Learning from recorded episodes: several short fits to some episodes, then sweeps over all of them.
 
-    starts      each is swept on at most SOME episodes; every agent keeps the one with its highest bound
-    merges      two nodes of it become one; kept if its bound is then higher
-    sweeps      from there, with all choices open again, over all episodes, until the bound hardly rises
+    starts      each is fitted to at most SOME episodes; every agent keeps the start with its highest bound
+    merges      two nodes of an agent are merged if its bound rises
+    sweeps      from there, with a part of every choice open, over all episodes, until the bound stops rising
     judging     the value of the team, estimated from the episodes (`judging`)
     cloning     only if that estimate is below the behaviour's: starts, merges and sweeps with equal utilities
 
 One step of the driver is a short fit, or some sweeps over all episodes, each a row of the trace. Starts are chosen
-agent by agent, because at alpha = 0 the bound is a sum over agents. Likelihoods and weights of a posterior
-(`Evaluated`) are a cache of the method object: after a resume they are computed again, with equal results.
+for each agent separately, because at alpha = 0 the bound is a sum over agents. Likelihoods and weights of a posterior
+(`Evaluated`) are cached in the method object: after a resume they are recomputed, with equal results.
 """
 
 import math
@@ -53,11 +53,11 @@ SOME = 500  # episodes for the starts, at most
 SHORT = 60  # sweeps of a start, at most
 CLOSE = 1e-4  # rise of the bound per episode with which a start ends
 ORDER_EVERY = 5  # sweeps
-SWEEPS, STEPS = 10, 200_000  # one step of the driver, at most: sweeps over all episodes, and steps of episodes in these
-MERGES = 4  # of an agent that fail before it is left as it is
-RARE = 1e-3  # share of visits of nodes that the starts leave behind
-FEWEST = 20  # episodes to judge with
-ROUNDING = 1e-9  # share of the bound by which it may fall through rounding
+SWEEPS, STEPS = 10, 200_000  # limits of one step of the driver: sweeps over all episodes, and episode steps in them
+MERGES = 4  # failed merges of an agent after which no more are tried
+RARE = 1e-3  # share of visits below which nodes of the starts are dropped
+FEWEST = 20  # episodes for judging, at least
+ROUNDING = 1e-9  # fall of the bound that is rounding, relative to the bound
 
 
 class Scored(NamedTuple):
@@ -78,10 +78,10 @@ class FitState(NamedTuple):
     """A fit between two sweeps."""
 
     now: Scored
-    double: bool  # the precision from here on
+    double: bool  # the precision of the following sweeps
     part: int = FIT
     phase: int = STARTING
-    start: int = 0  # the start that is swept
+    start: int = 0  # the current start
     later: tuple[int, ...] = ()  # the starts after it
     sweep: int = 0  # the next one; 0: `now` is not evaluated yet
     chosen: tuple[Started, ...] = ()  # per agent
@@ -135,14 +135,16 @@ class SbprMethod:
         """A short fit, or some sweeps over all episodes; a row for every sweep of the fit over all episodes."""
         rows = list[Row]()
         left = self.sweeps
-        with self._blas.limit(limits=1, user_api="blas"):  # episodes are what is filtered in parallel
+        with self._blas.limit(limits=1, user_api="blas"):  # threads are used for episodes instead
             while True:
                 task = self._task(state)
                 try:
                     scored, evaluated = self._swept(state, task)
                 except Imprecise:
                     warnings.warn(
-                        "single precision is not enough for these data: double from here", LearningWarning, stacklevel=2
+                        "single precision is not enough for these data: continuing in double precision",
+                        LearningWarning,
+                        stacklevel=2,
                     )
                     return state._replace(double=True), rows
                 after = self._after(state, scored, task)
@@ -156,7 +158,7 @@ class SbprMethod:
                 state = after
 
     def result(self, state: FitState) -> tuple[BayesFit, None]:
-        """The likeliest choices of the posterior; the mean of the cloned behaviour where the evidence is for that."""
+        """The likeliest choices of the posterior, or the mean of the cloned behaviour if its estimate is higher."""
         posterior = self._posterior(state.fit or self._best(state))
         facts: dict[str, Any] = {"evidence": self.evidence, "episodes": self.data.count, "carrying": state.carrying}
         cloned = state.stopped and state.judged is not None and state.judged.verdict == WORSE
@@ -174,7 +176,7 @@ class SbprMethod:
     # ---- one step ----
 
     def _swept(self, state: FitState, task: Task) -> tuple[Scored, Evaluated]:
-        """Count, update, evaluate; at first evaluate only."""
+        """Count, update, evaluate; in sweep 0 evaluate only."""
         posterior = state.now.posterior
         if state.sweep > 0:
             before = self._evaluated(task, posterior)
@@ -185,7 +187,7 @@ class SbprMethod:
         return Scored(posterior, evaluated.bound), evaluated
 
     def _after(self, state: FitState, new: Scored, task: Task) -> FitState:
-        """The state after a sweep; the next start or the next part if it was the last one."""
+        """The state after a sweep; after the last one, that of the next start or part."""
         starting = state.phase != WHOLE
         before, rounding = state.now.bound, self._rounding(task) * max(1.0, abs(state.now.bound))
         if state.sweep > 0 and not new.bound >= before - rounding:
@@ -193,8 +195,8 @@ class SbprMethod:
         least = max(1.0, task.evidence) * (CLOSE if starting else self.settings.tolerance)
         settled = state.sweep > 0 and new.bound - before <= least
         last = state.sweep >= (SHORT if starting else self.settings.sweeps)
-        whole = state.part == FIT and not starting
-        after = state._replace(now=new, sweep=state.sweep + 1, iterations=state.sweep if whole else state.iterations)
+        counted = state.part == FIT and not starting
+        after = state._replace(now=new, sweep=state.sweep + 1, iterations=state.sweep if counted else state.iterations)
         if not (settled or last):
             return after
         if starting:
@@ -202,19 +204,19 @@ class SbprMethod:
         return self._finished(after, "converged" if settled else "sweeps")
 
     def _compared(self, state: FitState) -> FitState:
-        """Each agent keeps the start or merge of its highest bound, the first of equals."""
+        """Each agent keeps the start or merge with its highest bound, the first of equals."""
         bounds = agent_bounds(self._task(state), state.now.posterior)
-        found = [Started(*each) for each in zip(bounds, state.now.posterior, strict=True)]
-        old = state.chosen or found
-        better = [new.bound > best.bound for best, new in zip(old, found, strict=True)]
-        chosen = tuple(new if up else best for best, new, up in zip(old, found, better, strict=True))
+        starts = [Started(*pair) for pair in zip(bounds, state.now.posterior, strict=True)]
+        old = state.chosen or starts
+        better = [new.bound > best.bound for best, new in zip(old, starts, strict=True)]
+        chosen = tuple(new if up else best for best, new, up in zip(old, starts, better, strict=True))
         failed = tuple(
-            0 if up else count + 1 for count, up in zip(state.failed or [0] * len(found), better, strict=True)
+            0 if up else count + 1 for count, up in zip(state.failed or [0] * len(starts), better, strict=True)
         )
         return state._replace(chosen=chosen, failed=failed)
 
     def _next(self, state: FitState) -> FitState:
-        """The next start; after the last one merges, until none helps any agent; then the sweeps over all episodes."""
+        """The next start; after the last one merges, until none helps; then the sweeps over all episodes."""
         if state.phase == STARTING:
             if state.later:
                 return self._begun(state._replace(start=state.later[0], later=state.later[1:]))
@@ -276,7 +278,7 @@ class SbprMethod:
 
     @property
     def evidence(self) -> float:
-        """How many episodes the data count as."""
+        """The number of episodes that the data count as."""
         return float(self.data.count) if self.settings.evidence is None else self.settings.evidence
 
     @property
@@ -284,7 +286,7 @@ class SbprMethod:
         return self.settings.judge and self.data.count >= FEWEST and self.inputs.begin is None
 
     def _numbers(self, state: FitState) -> NDArray[np.int64] | None:
-        """The episodes that are swept; None: all."""
+        """The numbers of the episodes that are fitted; None: all."""
         if state.phase == WHOLE or self.data.count <= SOME:
             return None
         rng = np.random.default_rng(self.inputs.seed + state.part)
@@ -305,7 +307,7 @@ class SbprMethod:
         return self.evidence * (1.0 if numbers is None else len(numbers) / self.data.count)
 
     def _task(self, state: FitState) -> Task:
-        """The data that are swept."""
+        """The data of the current sweep."""
         starting = state.phase != WHOLE
         key = (state.part, starting)
         if key not in self._tasks:
@@ -330,7 +332,7 @@ class SbprMethod:
         return ThreadpoolController()
 
     def _rounding(self, task: Task) -> float:
-        """Share of the bound by which it may fall through rounding; in single precision it grows with the steps."""
+        """Fall of the bound that is rounding, relative to the bound; in single precision it grows with the steps."""
         single = task.precision == SINGLE
         return 4 * float(np.finfo(SINGLE).eps) * float(self.data.lengths.max()) if single else ROUNDING
 
@@ -353,10 +355,10 @@ def toy_method(settings: Sbpr, threads: int | None) -> SbprMethod:
 
 
 def _reopened(agent: AgentPosterior) -> AgentPosterior:
-    """A beginning for all episodes from the posterior of some: without rare nodes, a part of every choice open.
+    """The initial posterior for all episodes, from that of some: without rare nodes, a part of every choice open.
 
-    Sweeps cannot do this: a move without counts has no probability under the prior, so moves that were lost while the
-    nodes were not told apart yet never come back.
+    A move without counts has almost no probability, so sweeps never return to moves that were lost while the nodes
+    were still alike.
     """
     counts = agent.counts
     if agent.priors.move.sized:

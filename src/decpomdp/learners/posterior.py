@@ -23,7 +23,7 @@ RowPosterior = Dirichlet | Point | Sticks
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Soft counts of one agent (evidence strength included)."""
+    """Soft counts of one agent, times the evidence strength."""
 
     firsts: Floats  # [o, i]
     visits: Floats  # [i, a]
@@ -35,7 +35,7 @@ class Counts:
         return len(self.visits)
 
     def chosen(self, nodes: NDArray[np.int64]) -> "Counts":
-        """The counts of the given nodes, in the given order."""
+        """The counts of `nodes`, in this order."""
         return Counts(self.firsts[:, nodes], self.visits[nodes], self.moves[nodes][..., nodes])
 
     def grouped(self, members: Floats) -> "Counts":
@@ -44,7 +44,7 @@ class Counts:
         return Counts(self.firsts @ members, members.T @ self.visits, moves)
 
     def merged(self, gone: int, into: int) -> "Counts":
-        """One node less: `gone`, not the first, becomes part of `into`."""
+        """Node `gone` (not the first) merged into node `into`."""
         firsts, visits, moves = self.firsts.copy(), self.visits.copy(), self.moves.copy()
         firsts[:, into] += firsts[:, gone]
         visits[into] += visits[gone]
@@ -89,9 +89,9 @@ class AgentPosterior:
         return sum(_gained(rows, counts) for rows, counts in parts) - self.divergence()
 
     def ordered(self) -> "AgentPosterior":
-        """The nodes by falling use, the start node first, if that makes the counts likelier; else itself.
+        """The nodes by decreasing use, the start node first, if that makes the counts likelier; otherwise unchanged.
 
-        It renames nodes, so it changes no likelihood, and the bound rises by the log evidence.
+        Renaming nodes changes no likelihood; the bound rises by the change of the log evidence.
         """
         use = self.counts.visits.sum(axis=1)
         use[0] = np.inf
@@ -102,15 +102,15 @@ class AgentPosterior:
         return other if other.log_evidence() > self.log_evidence() else self
 
     def merges(self) -> list["AgentPosterior"]:
-        """Two nodes with the same likeliest action merged, in every way; first where the counts stay likely."""
+        """All merges of two nodes with the same likeliest action, by decreasing evidence of the merged counts."""
         use, likeliest = self.counts.visits.sum(axis=1), self.counts.visits.argmax(axis=1)
         pairs = [
             (gone, into)
             for gone, into in itertools.permutations(np.flatnonzero(use > 0).tolist(), 2)
             if gone > 0 and likeliest[gone] == likeliest[into] and (use[gone] <= use[into] or into == 0)
         ]
-        found = [updated(self.agent, self.priors, self.counts.merged(*pair)) for pair in pairs]
-        return sorted(found, key=lambda one: -one.log_evidence())
+        merges = [updated(self.agent, self.priors, self.counts.merged(*pair)) for pair in pairs]
+        return sorted(merges, key=lambda merge: -merge.log_evidence())
 
     def expected(self) -> FilterTables:
         """Expect: the sub-normalised controller exp(E ln ...)."""
@@ -124,12 +124,12 @@ class AgentPosterior:
         return visits / total if total > 0 else np.eye(len(visits))[0]
 
     def mean(self, kept: NDArray[np.int64]) -> Controller:
-        """The point estimate on the given nodes: posterior means, moves renormalised."""
+        """The point estimate on the nodes `kept`: posterior means, transitions renormalised."""
         first = None if self.first is None else self.first.mean()
         return self._controller(self.action.mean(), self.move.mean(), first, kept)
 
     def sample(self, rng: np.random.Generator, kept: NDArray[np.int64]) -> Controller:
-        """A controller drawn from the posterior, on the given nodes."""
+        """A controller drawn from the posterior, on the nodes `kept`."""
         first = None if self.first is None else self.first.sample(rng)
         return self._controller(self.action.sample(rng), self.move.sample(rng), first, kept)
 
@@ -182,7 +182,7 @@ class TeamPosterior:
     threshold: float  # share of visits above which a node counts as occupied
 
     def occupied(self) -> list[NDArray[np.int64]]:
-        """The occupied nodes of every agent; the start node always is."""
+        """The occupied nodes of every agent, the start node included."""
         return [occupied_nodes(agent.occupancy(), self.threshold) for agent in self.agents]
 
     @property
@@ -230,12 +230,12 @@ class BayesFit(Fit):
 
     @property
     def mean(self) -> Team | None:
-        """The team of posterior means: stochastic where the data are not conclusive."""
+        """The team of posterior means: stochastic where the data do not decide."""
         return None if self.posterior is None else simplified(self.posterior.mean())
 
 
 def updated(agent: Agent, priors: Priors, counts: Counts, before: AgentPosterior | None = None) -> AgentPosterior:
-    """The posterior after `counts`. `before`, if of the same size: EM keeps its rows that have no counts."""
+    """The posterior after `counts`. EM keeps the rows of `before` (of the same size) that have no counts."""
     old = before if before is not None and before.nodes == counts.nodes else None
     shows_first = counts.firsts.sum() > 0  # DEPARTS: the paper's start node is always the first
     first = priors.move.updated(counts.firsts, old.first if old else None) if shows_first else None

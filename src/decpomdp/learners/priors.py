@@ -84,7 +84,7 @@ class StickBreaking(Tuning, frozen=True, kw_only=False, tag="stick-breaking"):
 def dirichlet_process(
     c: float = 0.1, d: float = 1.0, reading: Literal["scale", "rate"] = "scale", rho: float | None = None
 ) -> StickBreaking:
-    """The special case sigma = 1 with one concentration per agent.
+    """The Dirichlet process: sigma = 1 and one concentration per agent.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def dirichlet_process(
 
 
 class Fixed(Tuning, frozen=True, kw_only=False, tag="fixed"):
-    """Controllers of a given size, all rows symmetric Dirichlet.
+    """Controllers of a fixed size, all rows symmetric Dirichlet.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Fixed(Tuning, frozen=True, kw_only=False, tag="fixed"):
 
 
 class ExpectationMaximisation(Tuning, frozen=True, kw_only=False, tag="em"):
-    """No prior at all: EM on controllers of a given size.
+    """No prior: EM on controllers of a fixed size.
 
     Attributes
     ----------

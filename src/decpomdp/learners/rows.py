@@ -2,7 +2,7 @@
 
 A prior turns soft counts into a posterior (`updated`); a posterior gives what the sweep needs: E ln w (`expected_log`),
 its divergence from the prior (`divergence`), its mean, and samples. `Dirichlet` and `Point` are here, stick-breaking is
-in `sticks`. `Point` is no prior at all: the posterior is the normalised counts, which makes the sweep EM. All are plain
+in `sticks`. With `Point` there is no prior: the posterior is the normalised counts, and the sweep is EM. All are plain
 data and part of checkpoints.
 """
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-LARGE = 1e3  # from where on Stirling's series is exact with two terms
+LARGE = 1e3  # above this, Stirling's series with two terms is exact to rounding
 
 
 class RowBelief(Protocol):
@@ -37,7 +37,7 @@ class RowBelief(Protocol):
 
 
 def log_rise(start: float | Floats, rise: Floats) -> Floats:
-    """ln Gamma(start + rise) - ln Gamma(start), rise >= 0, without the digits that two large logarithms would lose."""
+    """ln Gamma(start + rise) - ln Gamma(start), rise >= 0, without cancellation of two large logarithms."""
     from scipy.special import gammaln
 
     begin = np.asarray(start, float)
@@ -104,12 +104,12 @@ class Point(Struct, frozen=True, tag=True):
 
 
 class PointPrior(Struct, frozen=True, tag=True):
-    """No prior. A row without counts stays as it was."""
+    """No prior. A row without counts stays unchanged."""
 
     sized: bool = False
 
     def updated(self, counts: Floats, before: RowBelief | None = None) -> Point:
         totals = counts.sum(axis=1, keepdims=True)
-        kept = np.full(counts.shape, 1 / counts.shape[1]) if before is None else before.mean()
+        default = np.full(counts.shape, 1 / counts.shape[1]) if before is None else before.mean()
         with np.errstate(invalid="ignore", divide="ignore"):
-            return Point(np.where(totals > 0, counts / totals, kept))
+            return Point(np.where(totals > 0, counts / totals, default))

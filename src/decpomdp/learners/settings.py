@@ -22,7 +22,7 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
 
     The preset "as-printed" is the paper's objective: the empirical value, an importance-weighted sum of rewards above
     the smallest one, improved from one start. It is not the default: its weights collapse to one or two lucky episodes,
-    so that the learned team is often worse than the behaviour in the data, however many episodes there are.
+    so the learned team is often worse than the behaviour, for any number of episodes.
 
     Examples
     --------
@@ -51,8 +51,8 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
     utility: Annotated[
         Literal["return", "reward", "equal"],
         Meta(
-            description="What counts: whole episodes by their return, every step by its reward (the paper), or all "
-            "episodes equally, which clones the behaviour."
+            description="Weights: of episodes by their return, of steps by their reward (the paper), or equal, which "
+            "clones the behaviour."
         ),
     ] = "return"
     starts: Annotated[
@@ -87,7 +87,7 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
         bool,
         Meta(description="Estimate the team's value from the episodes; return the cloned behaviour if that is better."),
     ] = True
-    # DEPARTS: estimates of behaviour probabilities are not in the paper; off unless asked for
+    # DEPARTS: estimates of behaviour probabilities are not in the paper; off by default
     estimate_behaviour: Annotated[
         bool, Meta(description="Estimate behaviour probabilities that were not recorded.")
     ] = False
@@ -104,9 +104,9 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
                 f"truncation: expected none with the prior {prior.text}, whose size is fixed, got {self.truncation}"
             )
         for name, value in AS_PRINTED.items() if self.preset == "as-printed" else ():
-            given = getattr(self, name)
-            if given not in (value, type(self).__struct_defaults__[type(self).__struct_fields__.index(name)]):
-                raise InputError(f"{name}: expected none with the preset as-printed, got {given!r}")
+            setting = getattr(self, name)
+            if setting not in (value, type(self).__struct_defaults__[type(self).__struct_fields__.index(name)]):
+                raise InputError(f"{name}: expected none with the preset as-printed, got {setting!r}")
             msgspec.structs.force_setattr(self, name, value)
 
     @property
@@ -121,5 +121,5 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
 
     @property
     def nodes(self) -> int:
-        """Nodes to begin with; a prior of fixed size leaves no choice."""
+        """Nodes to begin with; a prior of fixed size determines it."""
         return self.chosen_prior.nodes or self.truncation or TRUNCATION

@@ -1,6 +1,6 @@
 """The first posterior of a fit: from the best episodes, at random, or from a team.
 
-Each is expressed as soft counts, like those of the data; the first posterior follows by the same update as later ones.
+Each is expressed as soft counts, like those of the data; the first posterior is the usual update with these counts.
 """
 
 from dataclasses import replace
@@ -13,7 +13,7 @@ from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.priors import Prior
 
 # DEPARTS: the paper starts from "the episodes with the highest rewards" and does not say how
-STRENGTH = 100.0  # soft counts per row: enough that the first posterior follows them
+STRENGTH = 100.0  # soft counts per row: large compared with the prior
 SOFTNESS = 0.1  # share of every choice that is spread over all alternatives, so that the data can change it
 ELITES = 50  # best episodes merged into the first controllers, at most
 
@@ -48,8 +48,8 @@ def _counts(episodes: Episodes, prior: Prior, begin: Team | str, nodes: int, see
 def from_best_episodes(episodes: Episodes, nodes: int) -> list[Counts]:
     """The episodes with the highest returns, merged into one tree of local histories per agent.
 
-    A node is a local history; the tree stops growing at `nodes` nodes, and a step that would leave it goes back to
-    the start.
+    A node is a local history; the tree stops growing at `nodes` nodes, and a step that would leave it returns to the
+    start.
     """
     count = max(1, min(ELITES, episodes.count // 20))
     best = np.argsort(-episodes.returns(), kind="stable")[:count]

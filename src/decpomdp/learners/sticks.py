@@ -6,8 +6,8 @@ here and m beyond it is the exact joint one,
   q(V | eta) = Beta(sigma + n, eta + m),    q(eta) ~ p(eta) B(sigma + n, eta + m) / B(sigma, eta),
 
 with p(eta) the Gamma on a grid of GRID values, so that every expectation is a finite sum and the bound is exact for
-that prior, for any sigma. A stick without counts has its prior and costs nothing. With one shared concentration (the
-Dirichlet process) q(eta) multiplies the evidence of all sticks.
+that prior, for any sigma. A stick without counts keeps its prior and does not change the bound. With one shared
+concentration (the Dirichlet process) q(eta) multiplies the evidence of all sticks.
 """
 
 from functools import cache
@@ -73,13 +73,13 @@ class SticksPrior(Struct, frozen=True, tag=True):
         log_q, evidence = _posterior(self, n, m)
         q, eta = np.exp(log_q), concentrations(self.c, self.rate)[0]
         both = digamma(self.sigma + n[:, None] + eta + m[:, None])
-        found = (
+        expected = (
             digamma(self.sigma + n) - (q * both).sum(axis=1),
             (q * (digamma(eta + m[:, None]) - both)).sum(axis=1),
             (q * ((self.sigma + n[:, None]) / (self.sigma + n[:, None] + eta + m[:, None]))).sum(axis=1),
         )
-        kept, passed, share = (np.full(here.shape, table[-1]) for table in found)
-        for table, values in zip((kept, passed, share), found, strict=True):
+        kept, passed, share = (np.full(here.shape, table[-1]) for table in expected)
+        for table, values in zip((kept, passed, share), expected, strict=True):
             table.flat[rows] = values[:-1]
         return Sticks(self, here, beyond, kept, passed, share, evidence)
 

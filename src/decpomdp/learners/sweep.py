@@ -1,6 +1,6 @@
 """One sweep: posterior --expect--> controllers --filter--> likelihoods --weigh--> nu --count--> counts --update-->.
 
-Only the posterior flows back. The bound belongs to the posterior at hand with its best node paths:
+Only the posterior is passed to the next sweep. The bound is that of the posterior with its optimal node paths:
   LB = kappa ln M - sum of the divergences of all factors from their priors, ln M the objective (`weighing`).
 """
 
@@ -19,7 +19,7 @@ from decpomdp.learners.weighing import Steps, Weighed, weigh
 DOUBLE: Precision = np.dtype(np.float64)
 SINGLE: Precision = np.dtype(np.float32)
 LOST = 1e-5  # share of the soft counts that single precision may lose
-KEPT_BYTES = 512_000_000  # filtered node distributions up to this size are kept for counting, else filtered again
+KEPT_BYTES = 512_000_000  # filtered node distributions up to this size are kept for counting, larger ones recomputed
 SMALL = 10_000  # steps of an agent up to which threads are not faster
 
 
@@ -40,7 +40,7 @@ class Task:
 
     @property
     def small(self) -> bool:
-        """Whether the kernels are called here, without threads: every agent has one short chunk."""
+        """Whether the kernels are called in this thread: every agent has one short chunk."""
         return self.layout.shards is None and self.steps.gain.size <= SMALL and len(self.layout.chunks[0]) == 1
 
 
@@ -61,7 +61,7 @@ def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
     logs, kept = _filter_small(task, tables) if task.small else _filter(task, tables)
     weighed = weigh(task.steps, logs, task.power)
     if weighed.log_mean == -np.inf:
-        raise InputError("no episode in the data is possible under the team to be learned: start from another one")
+        raise InputError("the initial team gives every episode in the data probability 0: use another one")
     bound = task.evidence * weighed.log_mean - sum(agent.divergence() for agent in posterior)
     return Evaluated(posterior, tables, weighed, bound, kept)
 
@@ -74,7 +74,7 @@ def _filter(task: Task, tables: tuple[FilterTables, ...]) -> tuple[Floats, Filte
 
 
 def _filter_small(task: Task, tables: tuple[FilterTables, ...]) -> tuple[Floats, FilteredChunks]:
-    """The same of one chunk per agent, in this thread."""
+    """`_filter` of one chunk per agent, in this thread."""
     steps, kept = task.steps.gain.size, []
     logs, so_far = np.empty((steps, len(tables))), np.empty(steps)
     for n, own in enumerate(tables):
@@ -111,7 +111,7 @@ def count(task: Task, evaluated: Evaluated) -> list[Counts]:
 
 
 def _complete(task: Task, evaluated: Evaluated, counts: Counts) -> bool:
-    """Whether no weight was lost: node paths of a step weigh as much together as the rewards from there on."""
+    """Whether no weight was lost: the node paths of a step together have the weight of the later steps."""
     expected = task.evidence / task.steps.count * float(evaluated.weighed.nu @ task.steps.steps_so_far)
     rounding = 4 * float(np.finfo(SINGLE).eps) * float(task.steps.steps_so_far.max())
     return bool(abs(counts.visits.sum() - expected) <= (LOST + rounding) * expected)

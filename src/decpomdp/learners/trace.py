@@ -1,7 +1,6 @@
-"""One row of the trace per sweep over all data, and warnings where the user should know.
+"""Rows of the trace, one per sweep over all data, and warnings.
 
-A row belongs to the posterior after its sweep: its bound, the inferred sizes, and the effective number of episodes that
-carry the weight.
+A row describes the posterior after its sweep: its bound, the inferred sizes, and the effective sample size.
 """
 
 import warnings
@@ -12,7 +11,7 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.learners.posterior import TeamPosterior, size_facts
 from decpomdp.learners.sweep import Evaluated, Task
 
-FEW = 10.0  # episodes; fewer carry a result only where half of all do
+FEW = 10.0  # effective sample size that is enough; half of the episodes is enough too
 
 Fall = tuple[int, float, float]  # sweep, bound before, bound after
 

@@ -1,4 +1,4 @@
-"""Weigh: utilities and importance ratios become the weights nu of the steps.
+"""Weigh: the weights nu of the steps, from utilities and importance ratios.
 
 The objective of a team is the log of a power mean of its importance ratios w = p(actions so far | team) /
 p(actions so far | behaviour), weighted by the utilities g >= 0 of the steps:
@@ -6,15 +6,16 @@ p(actions so far | behaviour), weighted by the utilities g >= 0 of the steps:
   ln M = (1/alpha) ln (sum g w^alpha / sum g),        nu = K g w^alpha / sum g w^alpha,   hence (1/K) sum nu = 1
 
 alpha = 1: the empirical value relative to that of the behaviour. alpha = 0, the limit: sum g ln w / sum g, a weighted
-log likelihood, whose weights do not depend on the team and which needs no behaviour; its constant sum g ln p(... |
-behaviour) is left out.
+log likelihood, whose weights do not depend on the team and which needs no behaviour probabilities; its constant
+sum g ln p(... | behaviour) is left out.
 
-The utility of an episode: how much its actions count.
+The utility of an episode is the weight of its actions:
 
   U_k = exp(b (G_k - max G) / std G),   b the largest number up to 1 for which ESS(U) = (sum U)^2 / sum U^2 >= K / 5
 
-with G the discounted return. It selects good episodes; the limit of the effective sample size keeps a few lucky ones
-from carrying the result. While playing, a decision counts by the utility of the return after it (`by_decision`).
+with G the discounted return. It selects good episodes; the lower limit of the effective sample size (ESS) prevents a
+few lucky ones from deciding the result. While playing, a decision has the utility of the return after it
+(`by_decision`).
 """
 
 import warnings
@@ -29,9 +30,9 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.learners.rows import Floats
 
 # DEPARTS: the paper's utility is the sum of the discounted rewards above R_min, each with the ratio of its step
-SHARE = 0.2  # of the episodes that must carry the result
-ROUNDS = 40  # halvings of the bracket of b
-QUICK = 10  # the same while playing, where every step of every batch has its b
+SHARE = 0.2  # effective sample size, at least, relative to the number of episodes
+ROUNDS = 40  # bisections for b
+QUICK = 10  # the same while playing, where every step of every batch has its own b
 
 
 def utilities(returns: Floats, rounds: int = ROUNDS) -> Floats:
@@ -59,7 +60,7 @@ def sample_size(weights: Floats) -> float:
 
 @dataclass(frozen=True)
 class Steps:
-    """The data of every step that do not depend on the team."""
+    """Data of every step; independent of the team."""
 
     gain: Floats  # [r] utility of the step
     log_behaviour: Floats  # [r] log probability of the actions so far
@@ -95,7 +96,7 @@ class Weighed:
 
     nu: Floats  # [r]
     log_mean: float  # ln M
-    sample_size: float  # effective number of episodes that carry the weight
+    sample_size: float  # effective number of episodes
 
 
 def by_utility(episodes: Episodes, log_behaviour: Floats | None, utility: Floats) -> Steps:
@@ -106,7 +107,7 @@ def by_utility(episodes: Episodes, log_behaviour: Floats | None, utility: Floats
 
 
 def by_decision(episodes: Episodes) -> Steps:
-    """Every decision counts by the utility of the return from its step on, among the episodes that have the step.
+    """Every decision has the utility of the return from its step on, compared with all episodes that have this step.
 
     With W_t = discount^t U_t / mean U_t the gains are W_t - W_{t+1}, so that ln M = sum W_t ln p(a_t | history) / K.
     """
@@ -135,8 +136,8 @@ def returns_to_go(episodes: Episodes) -> Floats:
 def by_reward(episodes: Episodes, log_behaviour: Floats) -> Steps:
     """The paper's utility: discounted rewards above the smallest, each at its own step.
 
-    A terminated episode earns 0 from then on. Above the smallest reward that is a gain, which is added to its last
-    step (at discount 1: up to the length of the longest). Otherwise the shift would favour long episodes.
+    A terminated episode has reward 0 from then on. Relative to a negative smallest reward that is a gain; it is added
+    to its last step (at discount 1: up to the length of the longest). Otherwise the shift would favour long episodes.
     """
     discounts = episodes.discount ** episodes.times().astype(np.float64)
     ended = np.zeros(episodes.count, bool) if episodes.terminated is None else episodes.terminated
@@ -157,7 +158,7 @@ def by_reward(episodes: Episodes, log_behaviour: Floats) -> Steps:
 def weigh(steps: Steps, log_team: Floats, power: float) -> Weighed:
     """Weigh every step for a team under which the actions so far have log probability log_team[r].
 
-    Where nothing useful is possible under the team, ln M is minus infinity and nu is 0.
+    If the team gives all steps with a gain probability 0, ln M is minus infinity and nu is 0.
     """
     if steps.signed:
         mean = float(steps.gain @ log_team) / steps.count

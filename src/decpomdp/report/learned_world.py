@@ -51,7 +51,7 @@ def world_section(shown: ShownRun, world: DecPOMDP) -> Iterator[Markup]:
     low, high = facts.get("low"), facts.get("high")
     value = f"{facts['value']:.4g}" + ("" if low is None else f", 95 % interval {low:.4g} to {high:.4g}")
     sure = f"Value of the team in it: {value}. Other worlds that predict held-out episodes about as well: "
-    rare = f"The team spends {facts['outside']:.0%} of its steps where the logs hardly went."
+    rare = f"The team spends {facts['outside']:.0%} of its steps in situations that are rare in the logs."
     yield note(f"{sure}{facts['worlds'] - 1}. {rare}")
     yield states_table(world, watch(simulator, run.team, EPISODES, played_steps(world.discount), shown.seed))
     if isinstance(shown.source, Episodes):

@@ -1,1 +1,1 @@
-"""Episodes -> posterior over Dec-POMDPs: latent-state models of the world that produced logged episodes."""
+"""Episodes -> posterior over Dec-POMDPs: latent-state models of the environment that produced logged episodes."""

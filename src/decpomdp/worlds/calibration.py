@@ -1,12 +1,12 @@
-"""How well a world predicts held-out episodes: in steps that the other episodes hardly have, and at all.
+"""Calibration of a world on held-out episodes: in steps that are rare in the other episodes, and in all steps.
 
 A *rare* step is a pair (input, hidden state) with fewer than `KNOWN` expected visits in the episodes of the fit. Its
-rows are borrowed from other rows. Held-out episodes have rare steps too. With the predicted reward x_i and the actual
-reward y_i of held-out step i, and the probability w_i that the step is rare, the slope of y on x, weighted by w, is
-about 1 if borrowed rows predict well, and about 0 if they do not.
+rows follow from the prior, that is from other rows. Held-out episodes have rare steps too. With the predicted reward
+x_i and the actual reward y_i of held-out step i, and the probability w_i that the step is rare, the slope of y on x,
+weighted by w, is about 1 if these rows predict well, and about 0 if they do not.
 
-The *excess* of an observation or reward is its log probability plus the entropy of what was predicted. Its expectation
-is 0 if the world is right, whatever the behaviour is, and below 0 if the world is too sure of itself.
+The *excess* of an observation or reward is its log probability plus the entropy of its predicted distribution. Its
+expectation is 0 if the world is right, for any behaviour, and below 0 if the world is overconfident.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from decpomdp.worlds.data import Records
 from decpomdp.worlds.posterior import Floats, Posterior
 
 KNOWN = 1.0  # visits from which a step is known
-STEPS, SLOPE, ERRORS = 100.0, 0.8, 2.0  # rare held-out steps, and the slope less so many standard errors, at least
+STEPS, SLOPE, ERRORS = 100.0, 0.8, 2.0  # least number of rare held-out steps; least slope minus ERRORS standard errors
 
 
 class Predictions(NamedTuple):
@@ -41,7 +41,7 @@ def trusted(posterior: Posterior, heldout: Records) -> bool:
 
 
 def overconfidence(posterior: Posterior, heldout: Records) -> tuple[float, float]:
-    """Nats a step by which held-out episodes are less likely than the world expects, and that in standard errors."""
+    """Nats a step by which held-out episodes are less likely than the world predicts; the same in standard errors."""
     excess = predictions(posterior, heldout).excess
     if len(excess) < 2:
         return 0.0, 0.0
@@ -59,9 +59,9 @@ def predictions(posterior: Posterior, records: Records) -> Predictions:
     logs, excess = np.zeros(records.episodes), np.zeros(records.episodes)
     rows = list[Floats]()
 
-    def compare(k: NDArray[np.int64], chances: Floats, came: NDArray[np.int32]) -> None:
+    def compare(k: NDArray[np.int64], chances: Floats, outcomes: NDArray[np.int32]) -> None:
         """Add the log probability of each outcome, and its excess."""
-        own = np.log(np.maximum(chances[np.arange(len(k)), came], 1e-300))
+        own = np.log(np.maximum(chances[np.arange(len(k)), outcomes], 1e-300))
         logs[k] += own
         excess[k] += own - (chances * np.log(np.maximum(chances, 1e-300))).sum(1)
 
@@ -99,7 +99,7 @@ def weighted_slope(x: Floats, y: Floats, weights: Floats) -> tuple[float, float]
 
 
 def _expected(belief: Floats, inputs: NDArray[np.int32], table: Floats) -> Floats:
-    """[i, y]: the row of table[v, z, y] that belief[i, z] expects after inputs[i]."""
+    """[i, y]: the mean over belief[i, z] of the rows of table[v, z, y] for inputs[i]."""
     out = np.empty((len(belief), table.shape[-1]))
     for v in np.unique(inputs):
         out[inputs == v] = belief[inputs == v] @ table[v]

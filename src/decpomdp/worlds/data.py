@@ -1,11 +1,11 @@
-"""Episodes as a latent world reads them: inputs, symbols and reward categories.
+"""Episodes as data of a latent world: inputs, symbols and reward categories.
 
 Two forms of the same model. *Plain*: the input v of a step is the joint action. *With memory*: v is the last joint
-observation (or none) and the joint action, so that the hidden state carries only information that these do not. Part n
-of an input is the part that agent n knows: its own action, or its last observation and its action.
+observation (or none) and the joint action, so that the hidden state needs to carry only the remaining information. Part
+n of an input is what agent n knows of it: its own action, or its last observation and its action.
 
 Observations come in groups of symbols that are independent given (v, z1): one group per agent, or one joint group, and
-one more if episodes end by themselves ("goes on" or "ended").
+one more if episodes can terminate ("goes on" or "ended").
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,12 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes
 from decpomdp.core.agent import joint_numbers, joint_table
 from decpomdp.kernels.world_filter import Log
 
-CATEGORIES = 40  # most distinct rewards that are told apart; more are put into levels
-LEVELS, WITHIN = 8, 0.1  # most of a joint action; enough if the deviation within them is this share of the whole
-TAIL = 0.01  # share of the rewards at either end that does not count for the whole
+CATEGORIES = 40  # distinct rewards, at most; more are grouped into levels
+LEVELS, WITHIN = (
+    8,
+    0.1,
+)  # levels of a joint action, at most; standard deviation within them, relative to the overall one
+TAIL = 0.01  # share of the rewards at either end that is clipped in the overall deviation
 GOES_ON, ENDED = 0, 1
 
 
@@ -41,8 +44,8 @@ class Alphabet:
     values: NDArray[np.float64]  # [u, r] reward of every category after a joint action
     edges: NDArray[np.float64]  # [u, r - 1] between categories
     seen: NDArray[np.int64]  # joint observations that occur
-    first: bool  # whether agents see something before the first action
-    ends: bool  # whether episodes end by themselves
+    first: bool  # whether agents observe before the first action
+    ends: bool  # whether episodes can terminate
 
     @property
     def actions(self) -> tuple[int, ...]:
@@ -96,7 +99,7 @@ def alphabet_of(episodes: Episodes) -> Alphabet:
     values = np.unique(episodes.rewards)
     edges = (values[1:] + values[:-1]) / 2
     actions = [len(agent.actions) for agent in episodes.agents]
-    values, edges = (np.broadcast_to(each, (int(np.prod(actions)), len(each))) for each in (values, edges))
+    values, edges = (np.broadcast_to(row, (int(np.prod(actions)), len(row))) for row in (values, edges))
     if values.shape[1] > CATEGORIES:
         acts = joint_numbers(episodes.actions.astype(np.int64).T, actions)
         values, edges = reward_levels(episodes.rewards, acts, len(values))
@@ -113,7 +116,7 @@ def alphabet_of(episodes: Episodes) -> Alphabet:
 class Level(NamedTuple):
     """A range of rewards of one joint action."""
 
-    gain: float  # what the best cut takes off the sum of squares
+    gain: float  # decrease of the sum of squares by the best cut
     act: int
     low: int  # of the first reward, in order
     high: int
@@ -125,8 +128,8 @@ def reward_levels(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """[u, r] means and [u, r - 1] edges of levels of continuous rewards.
 
-    The level whose best cut lowers the sum of squares within levels most is cut in two, until the rest is small. Noise
-    around a few values gives back these values, and a rare but large reward has its own level.
+    The level whose best cut lowers the sum of squares within levels most is cut in two, until that sum is small. For a
+    few values with noise the levels are these values; a rare but large reward has its own level.
     """
     order = np.lexsort((rewards, acts))
     x, u = rewards[order], acts[order]
@@ -144,10 +147,10 @@ def reward_levels(
 
     begins = np.append(np.flatnonzero(np.diff(u, prepend=-1)), len(x)).tolist()
     levels, counts = [level(*ends) for ends in pairwise(begins)], np.ones(actions, np.int64)
-    whole = len(x) * float(np.clip(x, *np.quantile(x, (TAIL, 1 - TAIL))).var())
+    overall = len(x) * float(np.clip(x, *np.quantile(x, (TAIL, 1 - TAIL))).var())
     within = float(sum(((x[low:high] - x[low:high].mean()) ** 2).sum() for low, high in pairwise(begins)))
-    while within > WITHIN**2 * whole:
-        best = max((each for each in levels if counts[each.act] < LEVELS), default=None)
+    while within > WITHIN**2 * overall:
+        best = max((cuttable for cuttable in levels if counts[cuttable.act] < LEVELS), default=None)
         if best is None or best.gain <= 0:
             break
         levels.remove(best)
@@ -157,11 +160,11 @@ def reward_levels(
     values = np.full((actions, int(counts.max())), float(rewards.mean()))
     edges = np.full((actions, values.shape[1] - 1), np.inf)
     used = np.zeros(actions, np.int64)
-    for each in sorted(levels, key=lambda level: level.low):
-        values[each.act, used[each.act]] = x[each.low : each.high].mean()
-        if used[each.act]:
-            edges[each.act, used[each.act] - 1] = (x[each.low - 1] + x[each.low]) / 2
-        used[each.act] += 1
+    for one in sorted(levels, key=lambda level: level.low):
+        values[one.act, used[one.act]] = x[one.low : one.high].mean()
+        if used[one.act]:
+            edges[one.act, used[one.act] - 1] = (x[one.low - 1] + x[one.low]) / 2
+        used[one.act] += 1
     return values, edges
 
 

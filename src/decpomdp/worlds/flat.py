@@ -1,11 +1,11 @@
 """A latent world as a Dec-POMDP.
 
 Plain form: its states are the hidden states. With memory: pairs (last joint observation, hidden state) that occur often
-enough, of which each shows its observation. Episodes that end lead to an absorbing state without reward. A first
-observation is shown by an extra first step, in which every action is ignored and nothing is earned (`FIRST_STEP`): a
-team for such a world is turned into one that sees its first observation by `after_first_step`.
+enough; each emits its observation. Episodes that end lead to an absorbing state without reward. A first observation is
+emitted by an extra first step, in which actions have no effect and no reward is paid (`FIRST_STEP`); `after_first_step`
+turns a team for such a world into one that has an observation before its first action.
 
-Probabilities below `cut` are set to zero: posterior means have no zeros, and planners live on them.
+Probabilities below `cut` are set to zero: posterior means have no zeros, and planners are fast only on sparse tables.
 """
 
 from typing import NamedTuple
@@ -34,8 +34,8 @@ def world_of(
 ) -> DecPOMDP:
     """The Dec-POMDP of these tables (the posterior mean by default), with other rewards paid[v, z] if given.
 
-    In a `cautious` world, steps that the episodes hardly have lead to a state in which nothing changes any more and the
-    episodes' mean reward is paid.
+    In a `cautious` (pessimistic) world, steps that are rare in the episodes lead to an absorbing state that pays the
+    mean reward of the episodes.
     """
     form, cut = posterior.form, CUT[posterior.form.memory]
     tables = (posterior.mean() if tables is None else tables).mapped(lambda rows: _cut(rows, cut))
@@ -74,7 +74,7 @@ def world_of(
 
 
 def _shown(shows: Floats) -> Floats:
-    """With one more state, which shows the first symbol."""
+    """With one more state, which emits the first symbol."""
     shows = np.pad(shows, ((0, 0), (0, 1), (0, 0)))
     shows[:, -1, 0] = 1
     return shows
@@ -113,7 +113,7 @@ class Flat(NamedTuple):
 
 
 def _plain(alphabet: Alphabet, tables: Tables, seen: Floats, goes_on: Floats, paid: Floats, visits: Floats) -> Flat:
-    """Hidden states; those that show a first observation are copies that are left after one step."""
+    """Hidden states. With a first observation there are copies of them, which are left after one step."""
     labels = [f"s{z}" for z in range(tables.states)]
     move, shows, start = tables.move * goes_on[:-1, None, :], _rows(seen[:-1]), tables.start
     if alphabet.first:
@@ -158,7 +158,7 @@ def _with_memory(
 
 
 def after_first_step(team: Team) -> Team:
-    """The team that begins with its first observation, of a team for a world with an extra first step."""
+    """A team for a world with an extra first step, changed to observe before its first action."""
     controllers = [
         Controller(c.initial, c.action, c.transition, np.einsum("i,ia,iaoj->oj", c.initial, c.action, c.transition))
         for c in team.controllers
@@ -167,7 +167,7 @@ def after_first_step(team: Team) -> Team:
 
 
 def before_first_step(team: Team) -> Team:
-    """The team for a world with an extra first step: its first observation is that of the extra step."""
+    """The team changed for a world with an extra first step: its first observation is that of the extra step."""
     controllers = []
     for c in team.controllers:
         first = np.broadcast_to(c.initial, (c.observations, c.nodes)) if c.initial_given is None else c.initial_given
@@ -180,7 +180,7 @@ def before_first_step(team: Team) -> Team:
 
 
 def rounded(world: DecPOMDP, decimals: int = 2) -> DecPOMDP:
-    """The world with rounded probabilities: exact symmetries return, and planners merge histories again."""
+    """The world with rounded probabilities: symmetries become exact, so that planners can merge histories."""
 
     def rows(table: Floats) -> Floats:
         return _rows(np.round(table, decimals))

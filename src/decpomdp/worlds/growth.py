@@ -1,15 +1,15 @@
-"""One fit: states are added by splits and taken away by merges, and the bound is the judge.
+"""One fit: splits add states and merges remove them, if the bound rises.
 
     a round   noisy copies of every state (of the one-state world at first)
-              EM on a quarter of the data, EM on all of it            weak priors: the search for a start
-              VB                                                      chosen priors
+              EM on a quarter of the data, EM on all of it            weak priors: initialisation
+              VB                                                      priors chosen by evidence
               merges of disjoint pairs, and observations joint or per agent, if the bound rises
               the result is kept if the bound rose
     the end   two rounds without a sufficient gain
 
 A plain fit may also begin with tuples of the states of single agents (`product.py`); it has one round, without EM.
 
-One step is one of these stages. Random numbers follow from the seed, the number of the fit and of the round.
+One step is one of these stages. Random numbers depend on the seed, the number of the fit and that of the round only.
 """
 
 from typing import NamedTuple, cast
@@ -22,15 +22,15 @@ from decpomdp.worlds.posterior import FixedPriors, Posterior, Tables, posterior_
 from decpomdp.worlds.product import own_records, product_of
 from decpomdp.worlds.sweep import FEW, Sweeps
 
-QUARTER, ON_QUARTER, QUARTER_STEPS = 0.25, 40, 15_000  # of the data; sweeps on it; steps below which it is left out
+QUARTER, ON_QUARTER, QUARTER_STEPS = 0.25, 40, 15_000  # share; sweeps on it; steps of it below which it is left out
 EM_SWEEPS, VB_SWEEPS, MERGE_SWEEPS, FORM_SWEEPS = 40, 15, 8, 6
-PATIENT = 4  # times more sweeps with few states
+PATIENT = 4  # factor of the number of sweeps with few states
 TOLERANCE = 1e-4  # gain per step at which sweeps stop
 LEAST = {False: 1e-4, True: 1e-3}  # gain of a round per step that is sufficient, by `Form.memory`
-MERGES, FEWER = 5, 0.3  # most tries of a round; share of the pairs that is tried after a failure
+MERGES, FEWER = 5, 0.3  # tries of a round, at most; share of the pairs that is tried after a failure
 SINGLE = 4  # pairs that are tried one by one, with few states
 PATIENCE = 2  # rounds without a sufficient gain
-STATES = (12, 2, 8, 4, 16, 3)  # of the first round: alternately more than needed (then merged) and few
+STATES = (12, 2, 8, 4, 16, 3)  # of the first round of fit 0, 1, ...: alternately many (then merged) and few
 COPIES, NOISE, STAY = 32, 0.5, 20.0  # of the first round with memory; `stay` of splits with memory
 PRODUCT, MOST_OWN, MOST_TUPLES = -1, 12, 128  # number of the fit that starts with tuples; states of an agent, tuples
 LARGEST = 1e7  # numbers in their transitions
@@ -38,7 +38,7 @@ STRONG = 8  # states up to which EM has strong priors
 
 
 class FitStart(NamedTuple):
-    """How a fit begins."""
+    """Initialisation of a fit."""
 
     states: int
     noise: float
@@ -85,7 +85,7 @@ class Grower:
         self.sweeps = {form: Sweeps(each, threads) for form, each in records.items()}
 
     def begin(self, memory: bool, number: int) -> Growth:
-        """A fit; observations begin per agent."""
+        """A new fit, with one group of observations per agent."""
         return Growth(Form(memory, False), number)
 
     def step(self, fit: Growth) -> Growth:
@@ -114,7 +114,7 @@ class Grower:
         return fit._replace(stage="em", tables=tables)
 
     def _product(self, fit: Growth) -> Growth:
-        """Tuples of the states that agents have in worlds of their own; one round only."""
+        """Start with tuples of the states of single-agent worlds; one round only."""
         sweeps = self.sweeps[fit.form]
         one = sweeps.vb(sweeps.expected(one_state(sweeps.records))[1], FORM_SWEEPS, TOLERANCE)
         worlds = list[Tables]()
@@ -162,7 +162,7 @@ class Grower:
         return self._judged(fit)
 
     def _judged(self, fit: Growth) -> Growth:
-        """The other form of observations is tried; then the round ends."""
+        """Try the other form of observations, then end the round."""
         trial, before = cast(Posterior, fit.trial), cast(Posterior, fit.best)
         form = fit.form._replace(joint=not fit.form.joint)
         if form in self.sweeps:

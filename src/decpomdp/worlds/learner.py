@@ -1,8 +1,8 @@
 """Episodes -> several fitted worlds: restarts of both forms, an over-complete world, and a choice by held-out episodes.
 
-    fits          one that begins with tuples of the agents' own states; alternating, one with memory and a plain one;
+    fits          one that starts with tuples of single-agent states; one with memory and a plain one, alternating;
                   then restarts of the form that predicts held-out episodes better
-    over-complete the best fit with more copies of its states, not merged: a guard against too few states
+    over-complete the best fit with more copies of its states, not merged, in case it has too few states
     refits        the worlds that predict held-out episodes about as well as the best one, on all episodes
 
 Within a form the best bound wins; between forms the likelihood of held-out episodes decides if the difference is clear,
@@ -23,11 +23,11 @@ from decpomdp.worlds.moves import BY_INPUT, BY_PART, copies
 from decpomdp.worlds.posterior import Floats, Posterior, Tables, weak_prior
 from decpomdp.worlds.sweep import NEVER, Sweeps
 
-HELD_OUT, MOST_HELD_OUT, FEWEST = 0.15, 1000, 20  # share and number of held-out episodes; episodes for any at all
-RESTARTS, RESTART_WORK = (2, 10), 8e5  # fits of the leading form: as many as steps x states allow
-SAME, NAT = 3, 1.0  # so many fits within this many nats of the best bound are enough
-FIRST_ROUNDS = {False: 4, True: 1}  # by `Form.memory`; a fit may be given up after so many rounds,
-MORE_ROUNDS = {False: 3.0, True: 0.3}  # if so many gains like the last would not reach the other form
+HELD_OUT, MOST_HELD_OUT, FEWEST = 0.15, 1000, 20  # share and most of held-out episodes; fewest episodes to hold out any
+RESTARTS, RESTART_WORK = (2, 10), 8e5  # fits of the leading form, at least and at most; limit of fits x steps x states
+SAME, NAT = 3, 1.0  # SAME fits within NAT nats of the best bound are enough
+FIRST_ROUNDS = {False: 4, True: 1}  # by `Form.memory`: a fit is not given up before this number of rounds
+MORE_ROUNDS = {False: 3.0, True: 0.3}  # it is given up if this number of gains like the last would not suffice
 CLEAR = 2.0  # standard errors of a difference between held-out likelihoods that settles the form
 ADMITTED = 2.0  # standard errors within which a world is admitted together with the best one
 LARGEST = 3e7  # numbers in the transitions of a world with memory
@@ -44,7 +44,7 @@ class Fitted(NamedTuple):
     posterior: Posterior
     heldout: NDArray[np.float64]  # [k] log likelihood of every held-out episode
     over_complete: bool = False
-    product: bool = False  # began with tuples of the agents' own states
+    product: bool = False  # started with tuples of single-agent states
 
 
 class Fits(NamedTuple):
@@ -55,7 +55,7 @@ class Fits(NamedTuple):
     paused: Growth | None = None  # the first fit of the other form, between its rounds
     finished: tuple[Fitted, ...] = ()
     refitted: tuple[Posterior, ...] = ()  # on all episodes; the best first
-    hurried: bool = False  # the time did not suffice for all fits
+    hurried: bool = False  # fits were left out or cut short for lack of time
 
 
 class Worlds:
@@ -75,7 +75,7 @@ class Worlds:
 
     @property
     def _small(self) -> bool:
-        """Whether a world with memory fits into memory, and has something to remember."""
+        """Whether a world with memory is small enough, and has more than one observation to remember."""
         memories = self.alphabet.memories(Form(memory=True))
         return memories > 2 and memories * self.alphabet.joint_actions * 32**2 <= LARGEST
 
@@ -93,7 +93,7 @@ class Worlds:
         return Fits()
 
     def step(self, state: Fits, hurry: bool, stop: NDArray[np.int64] = NEVER) -> tuple[Fits, Row | None]:
-        """One stage; `hurry`: begin nothing that can be left out. Raises `Cut` if the flag `stop` is set meanwhile."""
+        """One stage; `hurry`: start nothing optional. Raises `Cut` as soon as the flag `stop` is set."""
         self.stop = stop
         for sweeps in self.grower.sweeps.values():
             sweeps.stop = stop
@@ -125,20 +125,20 @@ class Worlds:
         return self.grower.sweeps[growth.form].records.inputs * states**2
 
     def _other(self, state: Fits, growth: Growth) -> Growth | None:
-        """The first fit of the other form, if it has not begun: of first fits, the cheaper round is next."""
+        """The first fit of the other form, if it has not started: of first fits, the cheaper round is next."""
         memory = not growth.form.memory
         begun = any(fit.posterior.form.memory == memory and not fit.product for fit in state.finished)
         exists = any(form.memory == memory for form in self.forms)
         return self.grower.begin(memory, 0) if exists and not begun else None
 
     def _given_up(self, state: Fits, growth: Growth, hurry: bool) -> bool:
-        """Whether a fit ends between two rounds: in a hurry, or because it would not reach the other form's bound."""
+        """Whether a fit ends between two rounds: for lack of time, or because it would not reach the other bounds."""
         if growth.stage != "quarter" or growth.round == 0:
             return False
         return hurry or self._hopeless(state, growth)
 
     def _hopeless(self, state: Fits, growth: Growth) -> bool:
-        """Whether a few more rounds like the last would not reach the bound of the other form, or of tuples."""
+        """Whether a few more rounds like the last would not reach the bound of the other form or of the tuples."""
         memory = growth.form.memory
         others = [fit.posterior for fit in state.finished if fit.product or fit.posterior.form.memory != memory]
         others += [state.paused.best] if state.paused is not None and state.paused.best is not None else []
@@ -149,7 +149,7 @@ class Worlds:
         return best.bound + MORE_ROUNDS[memory] * max(growth.gain, 0.0) < max(bounds)
 
     def _next(self, state: Fits) -> Growth | None:
-        """The next fit; None: enough."""
+        """The next fit; None: there are enough."""
         if not state.finished and len(self.episodes.agents) > 1:
             return self.grower.begin(False, PRODUCT)
         done = [fit.posterior.form.memory for fit in state.finished if not fit.product]
@@ -178,7 +178,7 @@ class Worlds:
         return state._replace(finished=(*state.finished, Fitted(posterior, heldout, over_complete, product)))
 
     def best(self, state: Fits) -> Fitted:
-        """The best bound, unless others are clearly better on held-out episodes: then the best bound of those."""
+        """The fit with the best bound, or of those that are clearly better on held-out episodes, if there are any."""
         own = sorted((fit for fit in state.finished if not fit.over_complete), key=lambda fit: -fit.posterior.bound)
         best = own[0]
         for fit in own[1:] if len(self.held) else []:
@@ -204,7 +204,7 @@ class Worlds:
     # ---- all episodes ----
 
     def admitted(self, state: Fits) -> list[Fitted]:
-        """The best world, and different ones that predict held-out episodes about as well, over-complete ones first."""
+        """The best world; then others that predict held-out episodes about equally well, over-complete ones first."""
         result = [self.best(state)]
         for fit in sorted(state.finished, key=_admission_order):
             new = all(abs(fit.posterior.bound - each.posterior.bound) > NAT for each in result)
@@ -238,7 +238,7 @@ class Worlds:
         posterior = fit.posterior
         if len(self.held):
             sure = state.refitted[0].trusted if state.refitted else trusted(best, self.records(best.form, self.held))
-            # copies share the visits of a state: in an over-complete world, few visits are no sign of ignorance
+            # copies share the visits of a state: in an over-complete world, few visits do not mean few data
             posterior = self._refitted(posterior, self.records(posterior.form))
             posterior = posterior._replace(trusted=sure or fit.over_complete)
         return state._replace(refitted=(*state.refitted, posterior)), None
@@ -250,7 +250,7 @@ class Worlds:
         return self._refitted(posterior, self.records(posterior.form, drawn))._replace(trusted=posterior.trusted)
 
     def likeliest(self, posterior: Posterior) -> Tables:
-        """The world after sweeps of EM almost without priors: where its rows were shrunk, they differ."""
+        """The world after sweeps of EM almost without priors, which removes their shrinkage."""
         sweeps, tables = Sweeps(self.records(posterior.form), self.threads, self.stop), posterior.mean()
 
         def row(counts: Floats) -> Floats:
@@ -285,7 +285,7 @@ def _admission_order(fit: Fitted) -> tuple[bool, float]:
 
 
 def clearly_better(one: Floats, other: Floats, errors: float) -> bool:
-    """Whether `one` is the better by more than so many standard errors of the mean difference."""
+    """Whether the mean difference of `one` and `other` is above `errors` standard errors."""
     if len(one) < 2:
         return True
     difference = one - other

@@ -1,8 +1,8 @@
 """Changes of the number of states: noisy copies (starts and splits) and merges.
 
-A start is many noisy copies of the one-state world; a split is two of every state. Noise is log-normal. It may be the
-same for all inputs with the same part of an agent, so that many rarely tried inputs move together, or the same for all
-inputs, so that a state means the same whatever was done. With `stay` copies keep their number from step to step.
+A start is many noisy copies of the one-state world; a split is two copies of every state. Noise is log-normal. It may
+be shared by all inputs with the same part of an agent, so that many rare inputs change together, or by all inputs, so
+that a state has the same meaning after any action. `stay` is a bias towards the copy with the same number.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from decpomdp.worlds.data import Records
 from decpomdp.worlds.posterior import Floats, Posterior, Tables
 from decpomdp.worlds.sweep import Sweeps
 
-BY_INPUT, BY_PART, BY_STATE = range(3)  # who shares the noise
+BY_INPUT, BY_PART, BY_STATE = range(3)  # how the noise is shared
 OVERLAP = 0.3  # of observations: states with less are not merged
 SEE_PRIOR, PAY_PRIOR = 0.1, 0.3  # of merge proposals
 CHEAP = 100_000  # transitions up to which a single pair is tried without an estimated gain
@@ -44,10 +44,10 @@ def copies(
         if tie == BY_INPUT:
             return np.exp(noise * rng.standard_normal((inputs, *shape)))
         agents = range(parts.shape[1]) if own is None else [own]
-        each = np.ones((inputs, *shape))
+        factors = np.ones((inputs, *shape))
         for n in agents:
-            each *= np.exp(noise * rng.standard_normal((int(parts.max()) + 1, *shape)))[parts[:, n]]
-        return each
+            factors *= np.exp(noise * rng.standard_normal((int(parts.max()) + 1, *shape)))[parts[:, n]]
+        return factors
 
     def rows(table: Floats) -> Floats:
         return table / table.sum(-1, keepdims=True)
@@ -64,10 +64,10 @@ def copies(
 
 
 def merge_pairs(sweeps: Sweeps, posterior: Posterior, failed: int = 0) -> list[tuple[float, int, int]]:
-    """Disjoint pairs of states that may be one, the best first, with an estimate of what the bound gains by it.
+    """Disjoint pairs of states to merge, the best first, with the estimated gain of the bound.
 
-    If no pair seems to gain, the best single one is proposed where trying is cheap; after `failed` single pairs, the
-    next one.
+    If no pair is estimated to gain, the best single one is proposed where trying is cheap; after `failed` single pairs,
+    the next one.
     """
     records, counts, states = sweeps.records, posterior.counts, posterior.states
     parts = records.parts
@@ -111,7 +111,7 @@ def merge_pairs(sweeps: Sweeps, posterior: Posterior, failed: int = 0) -> list[t
 
 
 def merged(counts: Tables, pairs: list[tuple[float, int, int]]) -> Tables:
-    """Counts of the world in which every second state of a pair is the first."""
+    """Counts of the world in which the second state of each pair is merged into the first."""
     states = counts.states
     to = np.arange(states)
     for _, i, j in pairs:

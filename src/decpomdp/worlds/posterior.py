@@ -1,9 +1,9 @@
-"""A posterior over latent worlds: Dirichlet rows, with priors that borrow from other rows.
+"""A posterior over latent worlds: Dirichlet rows whose priors are estimated from other rows (empirical Bayes).
 
-Tables have one row for every input v and state z. The prior of a row is k * base; each row, or the rows of an input, of
-a state, of an agent or all together, choose (base, k) by their Dirichlet-multinomial evidence, with weights of the
-choices that are shared and estimated. The bound is charged for the choices and for shared bases of rewards and
-observations (docs/formulas.md).
+Tables have one row for every input v and state z. The prior of a row is k * base. The pair (base, k) is chosen by the
+Dirichlet-multinomial evidence, for each row or jointly for the rows of an input, a state, an agent or the table; the
+probabilities of the choices are estimated too. The bound contains the costs of the choices and of shared bases of
+rewards and observations (docs/formulas.md).
 """
 
 from collections.abc import Callable
@@ -22,12 +22,10 @@ from decpomdp.worlds.data import Form, Records
 Floats = NDArray[np.float64]
 STRENGTHS = np.array(
     [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e5]
-)  # k; a row that equals its base pays nothing
+)  # k; large ones for rows that equal their base
 MOVE, SEE, SEE_JOINT = (OVERALL, STATE, PARTS, PRODUCT), (OVERALL, STATE, OWN), (OVERALL, STATE, PARTS)  # their bases
 PAY = {False: (INPUT, STATE, BOTH, SEEN), True: (INPUT, STATE, BOTH)}  # by `Form.memory`
-UNPAID = (
-    5  # the choice of reward rows that are not present: INPUT with strength 30, which is paid elsewhere for the input
-)
+UNPAID = 5  # the choice of reward rows without visits: INPUT with strength 30
 SMOOTHING = {"move": 0.5, "see": 0.3, "pay": 0.5}  # counts of the overall row in every base
 PIECES, SMALL = 8, 20_000  # of the inputs, for the threads; numbers below which one thread is faster
 
@@ -71,10 +69,10 @@ class Posterior(NamedTuple):
     form: Form
     counts: Tables
     prior: Tables
-    charge: float  # of choices and shared bases, added to the bound
+    charge: float  # term of the bound for choices and shared bases
     bound: float = -np.inf  # of the log evidence, in nats
     steps: int = 0  # of the data
-    trusted: bool = False  # in steps that the data hardly have (`calibration.py`)
+    trusted: bool = False  # in steps that are rare in the data (`calibration.py`)
 
     @property
     def states(self) -> int:
@@ -116,7 +114,7 @@ def _expected(counts: Floats, prior: Floats) -> Floats:
 
 
 class FixedPriors(NamedTuple):
-    """A base and a strength for all rows of each table: weak priors of the search for a start."""
+    """A base and a strength for all rows of each table: priors of the initialisation."""
 
     move: tuple[int, float]
     see: tuple[int, float]
@@ -124,14 +122,14 @@ class FixedPriors(NamedTuple):
 
 
 def weak_prior(form: Form) -> FixedPriors:
-    """Weak enough for states to move apart; with memory there are many inputs, which must share."""
+    """Weak enough to let states differ; with memory the many inputs need a shared base."""
     if form.memory:
         return FixedPriors((PRODUCT, 3.0), (PARTS if form.joint else OWN, 100.0), (INPUT, 0.3))
     return FixedPriors((OVERALL, 1.0), (STATE, 1.0), (SEEN, 0.3))
 
 
 def strong_prior(records: Records, states: int) -> FixedPriors:
-    """Inputs share until the data tell them apart: for few states and many joint actions."""
+    """One base for all inputs, as strong as a tenth of the data: for few states and many joint actions."""
     k = max(1.0, 0.1 * records.steps / (records.inputs * states))
     return FixedPriors((OVERALL, k), (OVERALL, k), (SEEN, 0.3))
 
@@ -230,10 +228,10 @@ class _Table(NamedTuple):
 
 
 def choose(evidence: Floats, present: NDArray[np.bool_]) -> tuple[NDArray[np.int64], float]:
-    """[g, v, z]: the choice of every row, and what the bound gains by mixing over choices instead of fixing them.
+    """[g, v, z]: the choice of every row, and the gain of the bound by mixing over choices instead of fixing them.
 
-    Rows may choose alone, or together over all groups, inputs or states (or several of these): the best of these ways
-    is taken, and charged with the log of their number.
+    A choice is made for each row, or jointly over all groups, inputs or states (or several of these). The best of these
+    ways is used; the log of their number is subtracted.
     """
     groups, inputs, states, count = evidence.shape
     axes = [axis for axis in range(3) if evidence.shape[axis] > 1]

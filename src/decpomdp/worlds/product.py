@@ -1,8 +1,8 @@
-"""A start for agents that have states of their own: one world per agent, and the product of these.
+"""Initialisation for factored problems: one world per agent, and the product of their states.
 
-The world of agent n is fitted to its own actions and observations, without rewards. If moves and observations of agents
-are independent, or nearly, the states of the team are tuples of such states. EM from noisy copies hardly finds tuples:
-with three agents of three places each it stops at half of the 27 states.
+The world of agent n is fitted to its own actions and observations, without rewards. If transitions and observations of
+agents are (nearly) independent, the states of the team are tuples of such states. EM from noisy copies rarely finds
+them: with three agents of three places each it stops at half of the 27 states.
 """
 
 import numpy as np
@@ -14,10 +14,10 @@ from decpomdp.worlds.posterior import Tables
 
 
 def own_records(records: Records, n: int) -> Records:
-    """What agent n did and saw, of plain records with one group of symbols per agent."""
+    """The actions and observations of agent n, from plain records with one group of symbols per agent."""
     all_agents, log, form = records.alphabet, records.log, Form()
     size = all_agents.observations[n]
-    values, edges = np.zeros((all_agents.actions[n], 1)), np.zeros((all_agents.actions[n], 0))  # rewards do not count
+    values, edges = np.zeros((all_agents.actions[n], 1)), np.zeros((all_agents.actions[n], 0))  # no rewards
     own = Alphabet(
         (all_agents.agents[n],), all_agents.discount, values, edges, np.arange(size), all_agents.first, all_agents.ends
     )

@@ -1,12 +1,12 @@
 """Sweeps of a latent world over its records.
 
     expect   rows --filter--> log likelihoods, expected counts
-    EM       rows = posterior mean, weak fixed priors: the search for a start
-    VB       rows = exp E ln, priors chosen by evidence and held for a *phase* of a few sweeps:
+    EM       rows = posterior mean, weak fixed priors: initialisation
+    VB       rows = exp E ln, priors chosen by evidence and fixed for a *phase* of a few sweeps:
 
         bound = sum of log likelihoods - KL of the rows from their priors + charge,   which never falls within a phase
 
-Work is cut into fixed chunks of episodes: the result does not depend on the threads.
+Work is cut into fixed chunks of episodes: the result does not depend on the number of threads.
 """
 
 from collections.abc import Iterator
@@ -24,10 +24,10 @@ BEAM, FINE_BEAM = 1e-5, 1e-8  # of the filter: in sweeps, and for held-out likel
 CHUNK, CHUNKS = 8000, 4  # rows of a chunk, at least; chunks, at most
 PHASE = 4  # sweeps with the same priors
 OCCUPIED = 0.5  # expected visits below which a state is dropped
-FEW = 16  # states up to which sweeps are cheap, and are stopped by nats, not by nats per step
-NATS = 0.1  # gain of a sweep at which it stops, with few states
+FEW = 16  # states up to which sweeps are cheap, and the tolerance is in nats, not in nats per step
+NATS = 0.1  # gain of a sweep at which sweeps stop, with few states
 FASTER, FASTEST = 1.2, 8.0  # growth of the rate of EM with every sweep, and the largest
-NOT_BELOW = 0.1  # share of a probability of EM that an over-relaxed step leaves
+NOT_BELOW = 0.1  # smallest ratio of an over-relaxed probability to that of EM
 
 NEVER: NDArray[np.int64] = np.zeros(1, np.int64)  # a stop flag that is not set
 
@@ -51,7 +51,7 @@ class Sweeps:
         return float(logs.sum()), self._tables(counts)
 
     def confusion(self, tables: Tables) -> NDArray[np.float64]:
-        """[z, z]: entropy that is lost if two states become one; above and below the diagonal."""
+        """[z, z]: entropy that is lost if two states are merged; above and below the diagonal."""
         return self._filtered(tables, BEAM, True, pairs=True)[2]
 
     def _filtered(
@@ -108,9 +108,9 @@ class Sweeps:
         return max(self.vb_sweeps(counts, sweeps, tolerance, beam), key=lambda one: one.bound)
 
     def vb_sweeps(self, counts: Tables, sweeps: int, tolerance: float, beam: float = BEAM) -> Iterator[Posterior]:
-        """The posterior of every sweep with its bound; those of a phase share their prior."""
+        """The posterior of every sweep with its bound; those of a phase have the same prior."""
         now, phase = posterior_of(self.records, occupied(counts), threads=self.threads), 0
-        before = entered = -np.inf  # the bounds of the last sweep and of the last one of the phase before
+        before = entered = -np.inf  # bounds of the last sweep, and of the last sweep of the previous phase
         for _ in range(sweeps):
             log, counts = self.expected(now.weights(), beam)
             now = now._replace(bound=log - now.divergence() + now.charge)
@@ -130,7 +130,7 @@ class Sweeps:
 
 
 def further(before: Tables, after: Tables, rate: float) -> Tables:
-    """Rows that go `rate` times as far as from `before` to `after`, but not close to zero."""
+    """Over-relaxed rows: `rate` times the step from `before` to `after`, but not close to zero."""
 
     def row(one: Floats, other: Floats) -> Floats:
         moved = np.maximum(one + rate * (other - one), NOT_BELOW * other)
@@ -140,6 +140,6 @@ def further(before: Tables, after: Tables, rate: float) -> Tables:
 
 
 def occupied(counts: Tables) -> Tables:
-    """Without the states that are hardly visited."""
+    """Without states that have few visits."""
     keep = counts.pay.sum((0, 2)) > OCCUPIED
     return counts if keep.all() or not keep.any() else counts.kept(keep)

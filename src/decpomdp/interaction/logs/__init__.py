@@ -1,1 +1,1 @@
-"""Learning from logged episodes without a given method: all methods that apply, compared by the evidence."""
+"""Learning from logged episodes when no method is named: run all applicable methods and choose one of their teams."""

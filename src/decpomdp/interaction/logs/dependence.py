@@ -1,9 +1,9 @@
-"""Whether agents acted on more than the log holds: their actions depend on each other beyond their own histories.
+"""Test for confounding: whether the agents' actions are correlated given their own histories.
 
 Residual of agent n, with the cloned behaviour: e_n,t(a) = [a_n,t = a] - P(a | own history). If every agent acts on
 its own history, residuals of different agents are uncorrelated. A demonstrator that sees the state correlates them at
-the same step. A log that mixes several behaviours also correlates them at different steps of an episode, so that is
-subtracted. Worlds cannot notice such demonstrators: every log is explained by some world in which actions are free.
+the same step. A log that mixes several behaviours also correlates them at different steps of an episode; that
+correlation is subtracted. Fitted worlds cannot detect such demonstrators: some world explains every log.
 """
 
 from itertools import combinations, product
@@ -13,17 +13,17 @@ import numpy as np
 from decpomdp.core import Controller, Episodes, Team
 from decpomdp.worlds.posterior import Floats
 
-MOST = 1000  # episodes that are compared
-CORRELATED, ERRORS = 0.075, 5.0  # from which on the agents count as dependent; the second is in standard errors
+MOST = 1000  # episodes used
+CORRELATED, ERRORS = 0.075, 5.0  # smallest correlation that is reported, and its smallest ratio to the standard error
 
 
 def dependent(episodes: Episodes, clone: Team) -> float:
     """The largest correlation of two agents' residuals; 0 if it is small or not significant."""
     if episodes.count > MOST:
         episodes = episodes.chosen(np.linspace(0, episodes.count - 1, MOST).astype(np.int64))
-    both = [residuals(episodes, n, controller) for n, controller in enumerate(clone.controllers)]  # of n: [k, t, a]
+    by_agent = [residuals(episodes, n, controller) for n, controller in enumerate(clone.controllers)]  # [n][k, t, a]
     lengths, largest = episodes.lengths, 0.0
-    for one, other in combinations(both, 2):
+    for one, other in combinations(by_agent, 2):
         for a, b in product(range(one.shape[2]), range(other.shape[2])):
             x, y = one[..., a], other[..., b]
             same = (x * y).sum(1)  # [k]
@@ -38,7 +38,7 @@ def dependent(episodes: Episodes, clone: Team) -> float:
 
 
 def residuals(episodes: Episodes, n: int, controller: Controller) -> Floats:
-    """[k, t, a]: 1 for the action of agent n, less the probabilities given its own history; 0 after the end."""
+    """[k, t, a]: 1 for the action of agent n, minus its probability given the own history; 0 after the end."""
     lengths, starts = episodes.lengths, episodes.offsets[:-1]
     result = np.zeros((episodes.count, int(lengths.max()), controller.actions))
     nodes = np.tile(controller.initial, (episodes.count, 1))  # [k, i]

@@ -1,15 +1,15 @@
-"""`logs`: all methods that apply to recorded episodes, and a choice by the evidence.
+"""`logs`: run all methods that apply to recorded episodes, and choose one of their teams.
 
-    sbpr      Dec-SBPR, judged on the same episodes (`learners/judging.py`)
-    clone     the behaviour itself as a team: the floor
-    world     worlds are fitted and planned in (`interaction/world/`); draws from their posteriors judge the plans and
-              the teams of the other parts
+    sbpr      Dec-SBPR, evaluated on the same episodes (`learners/judging.py`)
+    clone     the behaviour as a team: the lower limit
+    world     worlds are fitted and planned in (`interaction/world/`); worlds drawn from their posteriors evaluate the
+              plans and the teams of the other parts
 
-The choice is that of the worlds, from all teams: the highest mean over the worse half of them. A team that its own
-judge puts below the behaviour is not among them. A plan must be worth more than the behaviour earned in the episodes.
-Worlds are biased in favour of their own plans: if the judge proves Dec-SBPR's team better than the behaviour, and
-enough steps agree with it, a plan replaces it only if it gains MARGIN more. Where no world can be fitted, Dec-SBPR's
-team is the result, or the cloned behaviour.
+The score of a team is its mean value over the worse half of the drawn worlds; the highest score wins. A team of
+Dec-SBPR that is estimated to be below the behaviour is replaced by the clone. A plan must be worth more than the
+behaviour earned in the episodes. Worlds overestimate their own plans: if the episodes prove Dec-SBPR's team better than
+the behaviour, and enough steps agree with it, a plan replaces it only if it gains MARGIN more. If no world can be
+fitted, the result is Dec-SBPR's team or the cloned behaviour.
 
 The state holds the states of the parts, and one step is a step of a part. Dec-SBPR and the clone get a share of the
 time; without a limit all parts have a fixed size.
@@ -39,9 +39,9 @@ from decpomdp.learners.settings import Sbpr
 SHARES = {"sbpr": 0.15, "clone": 0.25}  # of the time, at which these parts end
 FEWEST = 20  # episodes for a world
 LARGEST = 2e6  # joint actions times joint observations of a world
-SURE = 0.95  # share of the drawn worlds in which a team that is proven better earns more than the behaviour
-MARGIN = 0.1  # share of the gain of Dec-SBPR's proven team over the behaviour that a plan must add to replace it
-SUPPORT = 1 / 3  # share of the recorded steps that agree with the proven team; random logs: at most 1 / 4
+SURE = 0.95  # share of the drawn worlds in which a team must earn more than the behaviour to be called better
+MARGIN = 0.1  # gain of a plan over Dec-SBPR's proven team, relative to that team's gain over the behaviour, at least
+SUPPORT = 1 / 3  # share of the recorded steps that agree with the proven team, at least; random logs: at most 1 / 4
 SAME = 1e-9  # share of a value that is rounding
 SBPR, CLONE, WORLD = "sbpr", "clone", "world"  # phases; the first two are also origins of candidates
 INITIAL = "initial"  # the choice if nothing was learned
@@ -59,10 +59,10 @@ class LogsState(NamedTuple):
     """The states of the parts."""
 
     sbpr: FitState
-    clone: FitState | None = None  # None: not begun, or Dec-SBPR's own clone is used
+    clone: FitState | None = None  # None: not started, or Dec-SBPR's own clone is used
     world: WorldState | None = None
     phase: str = SBPR
-    began: float = 0.0  # progress when the worlds began
+    began: float = 0.0  # progress at the start of the worlds
     iterations: int = 0  # of the worlds
     stopped: str = ""
 
@@ -71,7 +71,7 @@ class LogsState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogsFit(BayesFit):
-    """A team of Dec-SBPR, with the world that it was judged in."""
+    """A team of Dec-SBPR, with the world in which it was evaluated."""
 
     world: DecPOMDP | None = None
 
@@ -92,7 +92,7 @@ class LogsMethod:
             self.world = WorldMethod(self.episodes, World(max_states=settings.max_states), own)
 
     def toy(self) -> list[Method | NamedToy]:
-        """The toys of the parts."""
+        """Toy problems of the parts."""
         return [self.sbpr.toy(), *([] if self.obstacle else self.world.toy())]
 
     def init(self, now: Now) -> LogsState:
@@ -103,7 +103,7 @@ class LogsMethod:
         return {SBPR: self._sbpr, CLONE: self._clone, WORLD: self._world}[state.phase](state, now)
 
     def result(self, state: LogsState) -> tuple[Fit, Row]:
-        """The chosen team, with two sentences: `why` it was chosen, and how far to `trust` it."""
+        """The chosen team; its facts say `why` it was chosen and how far to `trust` it."""
         own = state.world
         fit = self._alone(state) if own is None or not own.candidates else self._by_worlds(state, own)
         if fit.facts["verdict"] != BETTER:
@@ -140,23 +140,23 @@ class LogsMethod:
     # ---- the choice ----
 
     def _below(self, state: LogsState) -> bool:
-        """Whether the episodes put Dec-SBPR's team below the behaviour; its result is then the clone."""
+        """Whether Dec-SBPR's team is estimated to be below the behaviour; its result is then the clone."""
         return state.sbpr.judged is not None and state.sbpr.judged.verdict == WORSE
 
     def _connect(self, state: LogsState) -> None:
-        """Let the worlds judge the teams of the other parts too."""
+        """Pass the teams of the other parts and the rule of choice to the worlds."""
         judged = state.sbpr.judged
         proven = judged is not None and judged.verdict == BETTER and judged.support >= SUPPORT
         self.world.others = lambda: self._others(state)
         self.world.prefer = lambda scores, origins: preferred(scores, origins, proven, self.world.behaviour)
 
     def _others(self, state: LogsState) -> list[tuple[str, Team]]:
-        """Teams that the worlds judge together with their own."""
+        """Teams that are evaluated in the worlds in addition to the plans."""
         teams = [(CLONE if self._below(state) else SBPR, _result(self.sbpr, state.sbpr).team)]
         return teams if state.clone is None else [*teams, (CLONE, _result(self.clone, state.clone).team)]
 
     def _by_worlds(self, state: LogsState, own: WorldState) -> Fit:
-        """The choice of the worlds."""
+        """The choice by values in the worlds."""
         self._connect(state)
         if all(candidate.origin not in NAMES for candidate in own.candidates):  # stopped while planning
             own = self.world.with_others(own)
@@ -207,26 +207,26 @@ class LogsMethod:
         if judged:
             short = "" if enough else ", too few to tell"
             evidence = f"it earns more in {more} of these {len(values)} worlds{short}"
-        parts = [f"{verdict[0].upper()}{verdict[1:]}: {evidence}"]
+        sentences = [f"{verdict[0].upper()}{verdict[1:]}: {evidence}"]
         if chosen == CLONE:
-            parts = [NOTHING_BETTER if judged and facts["complete"] else TOO_SHORT]
+            sentences = [NOTHING_BETTER if judged and facts["complete"] else TOO_SHORT]
         if facts["low"] is not None:
             span = f"{facts['low']:.4g} and {facts['high']:.4g} (the behaviour has {self.world.behaviour:.4g})"
-            parts.append(f"expect the true value between {span}")
-        parts += filter(None, str(facts["warnings"]).split("; "))
+            sentences.append(f"expect the true value between {span}")
+        sentences += filter(None, str(facts["warnings"]).split("; "))
         if together:
-            parts.append(TOGETHER.format(together))
+            sentences.append(TOGETHER.format(together))
         return {
             "chosen": chosen,
             "verdict": verdict,
             "why": why,
-            "trust": f"{'; '.join(parts)}.",
+            "trust": f"{'; '.join(sentences)}.",
             "dependence": together,
             **{f"value_{kind}": value for kind, value in best.items()},
         }
 
     def _together(self, state: LogsState) -> float:
-        """How strongly the agents' actions depend on each other beyond their own histories; 0: they do not."""
+        """Correlation of the agents' actions given their own histories; 0: not significant."""
         clone = self.sbpr if state.clone is None else self.clone
         return dependent(self.episodes, _result(clone, state.sbpr if state.clone is None else state.clone).team)
 
@@ -259,8 +259,8 @@ class LogsMethod:
 def preferred(scores: NDArray[np.float64], origins: list[str], proven: bool, behaviour: float = -np.inf) -> int:
     """The chosen candidate c, from scores[c].
 
-    A plan must be worth more than the `behaviour` earned. A `proven` team of Dec-SBPR is replaced for a clear
-    gain only.
+    A plan must be worth more than the `behaviour` earned. A `proven` team of Dec-SBPR is replaced only for a clear
+    gain.
     """
     best = int(np.argmax(scores))
     if origins[best] not in NAMES and CLONE in origins and scores[best] <= behaviour:
@@ -273,9 +273,9 @@ def preferred(scores: NDArray[np.float64], origins: list[str], proven: bool, beh
     return best if scores[best] - scores[own] > least else own
 
 
-def reason(scores: NDArray[np.float64], kept: list[int], place: int, behaviour: float) -> str:
-    """Which rule chose the candidate `place` of those `kept`, from scores[c]; `preferred` in words."""
-    best = kept[int(np.argmax(scores[kept]))]
+def reason(scores: NDArray[np.float64], allowed: list[int], place: int, behaviour: float) -> str:
+    """The rule of `preferred` by which the candidate `place` was chosen among the `allowed` ones, from scores[c]."""
+    best = allowed[int(np.argmax(scores[allowed]))]
     if best != place and scores[best] <= behaviour:
         return f"the best plan is worth no more than the {behaviour:.4g} of the behaviour"
     if best != place:
@@ -285,19 +285,19 @@ def reason(scores: NDArray[np.float64], kept: list[int], place: int, behaviour: 
 
 
 def obstacle(episodes: Episodes) -> str:
-    """Why no world can be fitted to the episodes; empty if one can."""
+    """The reason why no world can be fitted to the episodes; empty if one can."""
     sizes = [len(agent.actions) * len(agent.observations) for agent in episodes.agents]
     if episodes.discount >= 1:
         return "worlds need a discount below 1"
     if episodes.lengths.max() < 2:
         return "worlds need episodes of at least two steps"
     if sum(map(np.log, sizes)) > np.log(LARGEST):
-        return f"worlds are for fewer joint actions and observations than those of {len(sizes)} such agents"
+        return f"worlds are for fewer joint actions and observations than {len(sizes)} such agents have"
     return f"worlds need at least {FEWEST} episodes" if episodes.count < FEWEST else ""
 
 
 def _result(method: Any, state: Any) -> Any:
-    """The result of a part; its warnings are in the sentences of the whole."""
+    """The result of a part, without its warnings: `why` and `trust` have them."""
     with warnings.catch_warnings(action="ignore", category=LearningWarning):
         return method.result(state)[0]
 

@@ -9,7 +9,7 @@ from decpomdp.interaction.world.settings import World
 
 
 class Logs(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="logs"):
-    """Recorded episodes: world models, Dec-SBPR and the cloned behaviour, and a choice by the evidence.
+    """Recorded episodes: run world models, Dec-SBPR and behaviour cloning, and choose one of their teams.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """MCEM: Monte-Carlo expectation-maximisation on controllers of a fixed size. A RECONSTRUCTION.
 
-After Wu, Zilberstein and Jennings (IJCAI 2013), of which only the outline was at hand: episodes are simulated with the
-controllers themselves, so the node path is *observed* and no forward-backward pass is needed. With rewards scaled to
+After Wu, Zilberstein and Jennings (IJCAI 2013), from the outline only: episodes are simulated with the controllers
+themselves, so the node path is *observed* and no forward-backward pass is needed. With rewards scaled to
 0..1 by the smallest and largest of the data, r~, a decision taken at step t is worth
 w_t = sum_{t' >= t} discount^t' r~_t'. Each agent's next controller is the weighted counts of its own
 decisions, agents independent of each other:
@@ -39,8 +39,8 @@ from decpomdp.rollouts.play import EpisodeBatch, play, players_of
 
 Floats = NDArray[np.float64]
 
-LARGEST = 3.0  # times that a probability may grow in one update
-DOUBT = 5.0  # decisions' worth of belief that all choices of a row are alike
+LARGEST = 3.0  # factor by which a probability may grow in one update, at most
+DOUBT = 5.0  # decisions with the mean of the row that are added to every choice
 
 REPLAYING = 1 / 3  # of the time, after which no more replays are tested
 JUDGED = 3  # teams in the test of a learned team: the best so far, its likeliest choices, the team itself
@@ -50,7 +50,7 @@ BEST = 4  # replays that are tested again
 class NodeTables(NamedTuple):
     """One agent's controller."""
 
-    first: Floats  # [1 + o, i] row 0: nothing was seen before the first action
+    first: Floats  # [1 + o, i] row 0: no observation before the first action
     act: Floats  # [i, a]
     move: Floats  # [i, a, o, j]
 
@@ -74,7 +74,7 @@ class Recorded(EpisodeBatch):
         return np.flatnonzero(inner)
 
     def moves(self, n: int, shape: tuple[int, ...]) -> Floats:
-        """[i, a, o, j]: how often agent n moved so."""
+        """[i, a, o, j]: number of these moves of agent n."""
         return _tally(self.move_places(n, shape), np.ones(len(self.onward())), shape)
 
     def move_places(self, n: int, shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -146,7 +146,7 @@ def normalised(table: Floats, worth: Floats, stride: float, least: float) -> Flo
 
 
 def _relative(places: NDArray[np.int64], value: Floats, usual: Floats, table: Floats) -> Floats:
-    """Mean value per decision over the mean of its row; few decisions are pulled towards that mean."""
+    """Mean value per decision over the mean of its row, shrunk towards that mean."""
     total, visits = _tally(places, value, table.shape), _tally(places, usual, table.shape)
     row = total.sum(axis=-1, keepdims=True) / np.maximum(visits.sum(axis=-1, keepdims=True), 1e-300)
     shrunk = (total + DOUBT * row) / (visits + DOUBT)
@@ -212,7 +212,7 @@ class McemMethod(EpisodeMethod):
         self.learning = self.player.horizon(settings.horizon, settings.tuning.learning_tail, settings.tuning.longest)
 
     def toy(self) -> "McemMethod":
-        """The same with the smallest sizes, to compile everything."""
+        """This method with the smallest sizes, to compile everything."""
         tuning = replace(self.settings.tuning, random_episodes=2, elites=1)
         tiny = Mcem(nodes=2, episodes=2, updates=1, horizon=2, tests=2, patience=1, tuning=tuning)
         toy = McemMethod(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
@@ -274,7 +274,7 @@ class McemMethod(EpisodeMethod):
         return state._replace(replays=replays._replace(tested=[*replays.tested, tested]))
 
     def _begin(self, state: McemState, starts: list[Team]) -> McemClimb:
-        """One of the best episodes and a random start in turn."""
+        """Alternately one of the best episodes and a random start."""
         place, random = divmod(state.start, 2)
         if random or place >= len(starts):
             tables = [self._random(n) for n in range(len(self.player.simulator.agents))]
@@ -307,7 +307,7 @@ class McemMethod(EpisodeMethod):
         )
 
     def _update(self, state: McemState, sizes: McemSizes, climb: McemClimb) -> tuple[McemState, Row]:
-        """One iteration: simulate, count, maximise. The last one of a start is counted when it has been tested."""
+        """One iteration: simulate, count, maximise. The last one of a start is counted after its test."""
         rate = self.settings.exploration * (1 - climb.number / sizes.updates)
         behaviour = [self._behaviour(t, v, rate) for t, v in zip(climb.tables, climb.visits, strict=True)]
         played = play_recorded(self.player, self.team(behaviour), sizes.episodes, self.learning)

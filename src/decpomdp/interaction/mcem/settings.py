@@ -14,7 +14,7 @@ class McemTuning(Tuning, frozen=True, kw_only=True):
     """For developers."""
 
     confidence: Annotated[float, Meta(ge=0, le=1e12)] = 1.0  # c, the weight of the upper-confidence bonus
-    stride: Positive = 15.0  # over-relaxation of EM: rewards far above the smallest make its own steps tiny
+    stride: Positive = 15.0  # over-relaxation of EM, whose steps are tiny if rewards are far above the smallest
     least: Below = 1e-3  # least probability of every choice
     learning_tail: Tail = 0.05  # discount^T of simulated episodes
     testing_tail: Tail = 1e-3  # of test episodes

@@ -1,8 +1,8 @@
 """One iteration of the paper's loop: posterior, behaviour, batch, counts, next counts.
 
 The update is Algorithm 1's at alpha = 0 on the newest batch: node paths inferred with exp(E ln ...), soft counts
-weighted by utilities, and the bound. In every row the choices so far count as a few more visits, so that a batch with
-few visits of a row changes little in it.
+weighted by utilities, and the bound. In every row the choices so far are added as a number of visits, so that a batch
+with few visits of a row changes it little.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class Start(NamedTuple):
     team: Team
     softness: float  # share of uniform choices mixed into it
     rate: float  # of exploration at first
-    held: bool = False  # whether its moves stay as they are: a memory, of which only the actions are learned
+    held: bool = False  # whether its moves are fixed and only the actions are learned
 
 
 class Round(NamedTuple):
@@ -76,11 +76,11 @@ class Learner:
         layout = lay_out(episodes, max(behaviour.nodes))
         task = Task(layout, by_decision(episodes), float(episodes.count), 0.0, self.player.threads)
         evaluated = evaluate(task, posterior.agents)
-        found = count(task, evaluated)
-        counts = [self._next(*pair) for pair in zip(state.counts, found, strict=True)]
+        soft_counts = count(task, evaluated)
+        counts = [self._next(*pair) for pair in zip(state.counts, soft_counts, strict=True)]
         if state.held:
             counts = [replace(new, moves=old.moves) for new, old in zip(counts, state.counts, strict=True)]
-        visits = [own.visits.sum(axis=1) for own in found]
+        visits = [own.visits.sum(axis=1) for own in soft_counts]
         facts: Row = {
             "exploration": state.exploration.mean_rate(visits),
             **size_facts(posterior.sizes),
@@ -96,11 +96,11 @@ class Learner:
         """Posterior means on all nodes of the truncation."""
         return Team.of(self.player.simulator, [agent.mean(np.arange(agent.nodes)) for agent in posterior.agents])
 
-    def _next(self, old: Counts, found: Counts) -> Counts:
+    def _next(self, old: Counts, batch: Counts) -> Counts:
         def table(before: Floats, new: Floats) -> Floats:
             return renewed(before, new, self.tuning.memory, self.tuning.carry)
 
-        return Counts(*map(table, (old.firsts, old.visits, old.moves), (found.firsts, found.visits, found.moves)))
+        return Counts(*map(table, (old.firsts, old.visits, old.moves), (batch.firsts, batch.visits, batch.moves)))
 
     def dropped(self, counts: list[Counts], exploration: Exploration) -> tuple[list[Counts], Exploration]:
         """Without rarely visited nodes."""
@@ -109,13 +109,13 @@ class Learner:
         return [c.chosen(own) for c, own in zip(counts, nodes, strict=True)], exploration.chosen(nodes)
 
 
-def renewed(counts: Floats, found: Floats, memory: float, carry: float) -> Floats:
-    """Counts of a batch, to which the choices so far add `memory` visits in every row.
+def renewed(counts: Floats, batch: Floats, memory: float, carry: float) -> Floats:
+    """Counts of a batch, plus `memory` visits in every row that are distributed as the choices so far.
 
-    A row is as strong as its visits are, or as a share `carry` of its strength so far.
+    The sum of a row is that of its visits, or a share `carry` of its previous sum if that is larger.
     """
     # DEPARTS: the paper's next counts are those of the batch alone
-    found = np.maximum(found, 0.0)  # gains may be negative
-    before, now = counts.sum(axis=-1, keepdims=True), found.sum(axis=-1, keepdims=True)
-    shares = (found + memory * counts / np.maximum(before, 1e-300)) / np.maximum(now + memory, 1e-300)
+    batch = np.maximum(batch, 0.0)  # gains may be negative
+    before, now = counts.sum(axis=-1, keepdims=True), batch.sum(axis=-1, keepdims=True)
+    shares = (batch + memory * counts / np.maximum(before, 1e-300)) / np.maximum(now + memory, 1e-300)
     return shares * np.maximum(carry * before, now)

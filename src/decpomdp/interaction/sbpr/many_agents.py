@@ -2,15 +2,15 @@
 
 The joint ratio, prod_n p(a_n | new controllers) / p(a_n | behaviour), is a product over all agents: with a hundred of
 them it is 0 for nearly all episodes and huge for one, as soon as every agent has changed a little. Here agent n's soft
-counts weigh a step by n's *own* ratio only, as if the others had always acted as they act now:
+counts weigh a step by n's *own* ratio only, as if the policies of the others had not changed:
 
   nu_{n,t} = gain_t  prod_{tau <= t} p(a_{n,tau} | h, new controller n) / p_b(a_{n,tau} | h)
 
 This is exact for the newest batch (all ratios are 1). For older batches it ignores the changes of the other agents,
 which are small, because the window is short and every step small.
 
-Gains are those of a critic (learners.critic). `reach` is how far they reach back: a gain d steps after a decision
-counts reach^d, because later gains are mostly due to the others (generalised advantage estimation).
+Gains are those of a critic (learners.critic). A gain d steps after a decision is weighted by reach^d, because later
+gains are mostly due to the others (as in generalised advantage estimation).
 
 *Interchangeable agents* share one controller, and learn it from the episodes of all. A simulator declares them by
 offering `play_own`: every agent's part of every episode as an episode of one agent, rewarded with its own reward. N
@@ -52,7 +52,7 @@ class Learned:
 
 
 def added(batches: Sequence[Episodes], new: Episodes, size: int) -> list[Episodes]:
-    """The batches with a new one, oldest first; the oldest go if there are more than `size` or they are too large."""
+    """The batches and a new one, oldest first; the oldest are dropped beyond `size` or LARGEST_WINDOW."""
     most = max(1, LARGEST_WINDOW // (new.steps * len(new.agents)))
     return [*batches, new][-min(size, most) :]
 
@@ -87,7 +87,7 @@ class OwnRatios:
     def learn_shared(
         self, batches: Sequence[Episodes], behaviour: Team, check: Callable[[], None] = lambda: None
     ) -> Learned:
-        """The same for interchangeable agents with one shared controller."""
+        """`learn` for interchangeable agents with one shared controller."""
         one = Team(behaviour.agents[:1], behaviour.controllers[:1], batches[-1].discount)
         learned, many = self.learn(batches, one, check), len(behaviour.agents)
         return replace(learned, visits=learned.visits * many, gains=learned.gains * many)
@@ -155,7 +155,7 @@ def counted(
         squares += np.bincount(times, ratio**2, longest)
         carried = np.empty_like(alpha)
         count_chunk(slots, tables, alpha, inverse, ratio * visit, visited, carried, scratch)
-        # the pass multiplies what it carries back by `inverse` once a step: there, `reach` comes in
+        # the backward recursion multiplies by `inverse` once a step, so `reach` is included there
         count_chunk(slots, tables, alpha, reach * inverse, ratio * gain, gained, carried, scratch)
     gained.moves[:] /= reach  # a move is decided in the step to which it leads
     symbols = len(batches[0].agents[n].observations)

@@ -1,6 +1,6 @@
 """The paper's loop with many agents: each learns from its own ratios and a critic's gains (see `many_agents`).
 
-Replays of the best random episodes help a few agents to coordinate; for a hundred agents the best episodes are luck.
+Replays of the best random episodes help a few agents to coordinate; with a hundred agents the best episodes are luck.
 Many agents start with one node per action, or with the initial team, mixed with uniform choices. Batches and tests are
 as large as can be afforded; if time is the only limit, every iteration sets the size of the next batch.
 """
@@ -55,17 +55,17 @@ class ManyState(NamedTuple):
 
     random: np.random.Generator
     best: Tested
-    belief: list[Counts]  # of the posterior that the best team comes from; empty: of the team alone
+    belief: list[Counts]  # of the posterior of the best team; empty: of the team alone
     sizes: ManySizes | None = None  # chosen in the first step
     seconds: float = math.inf  # the time limit
     batch: int = 0  # episodes of the next iteration
     turn: int = 0  # rounds
     failures: int = 0  # of them in a row without a better team
-    wins: int = 0  # how often a team was better than the best so far
-    before: int = 0  # wins when the round began
+    wins: int = 0  # number of improvements of the best team
+    before: int = 0  # wins at the start of the round
     round: ManyRound | None = None
     row: dict[str, float | int | str | None] | None = None  # of the last iteration
-    due: bool = False  # whether the last iteration is to be tested before it counts
+    due: bool = False  # whether the last iteration must be tested before it is counted
     steps: int = 0
     iterations: int = 0
     stopped: str = ""
@@ -88,7 +88,7 @@ class ManyLearner(Learner):
         return Start(team, self.tuning.many.openness, self.tuning.reopened)
 
     def begin_many(self, start: Start, batch: int) -> ManyRound:
-        """The counts of a start. Exploration lasts for a number of batches, whatever their size."""
+        """The counts of a start. Exploration lasts for a number of batches of any size."""
         counts, shared = self.counts_of(start.team, start.softness), shares(self.player.simulator, start.team)
         lasting = self.settings.exploration_visits * batch * (len(counts) if shared else 1) / PAPERS
         exploration = Exploration.begin(lasting, [c.nodes for c in counts], start.rate)
@@ -124,7 +124,7 @@ class ManyLearner(Learner):
 
 
 class ManyAgentsMethod(LoopMethod):
-    """Rounds from a start, then from the best team, until several were no better; a step is an iteration or a test."""
+    """Rounds from a start, then from the best team, until several brought no gain; a step is an iteration or a test."""
 
     state: type = ManyState
     learner_type = ManyLearner
@@ -135,7 +135,7 @@ class ManyAgentsMethod(LoopMethod):
         self.many = settings.tuning.many
 
     def toy(self) -> "ManyAgentsMethod":
-        """The same with the smallest sizes, to compile everything."""
+        """This method with the smallest sizes, to compile everything."""
         tuning = replace(self.settings.tuning, settling=0, many=replace(self.many, pause=1))
         tiny = SbprLoop(horizon=2, prior=self.settings.prior, batch=2, tests=2, tuning=tuning)
         return ManyAgentsMethod(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
@@ -171,7 +171,7 @@ class ManyAgentsMethod(LoopMethod):
         return self.learner.start() if self.inputs.begin is None else self.learner.start_from(self.inputs.begin)
 
     def _iterate(self, state: ManyState, sizes: ManySizes, going: ManyRound, now: Now) -> tuple[ManyState, Row | None]:
-        """One iteration. Before a test, and if it is the last one, it counts when it has been tested."""
+        """One iteration. The last one before a test is counted after the test."""
         going, facts, duration = self.learner.iterate_many(going, state.batch)
         due = going.number % self.many.pause == 0 or now.iterations <= 1
         row = self.row(state, state.iterations + 1, facts)
@@ -195,7 +195,7 @@ class ManyAgentsMethod(LoopMethod):
         return state._replace(due=False, iterations=state.iterations + state.due), row
 
     def _after_test(self, state: ManyState, going: ManyRound) -> ManyState:
-        """Go on with the round, or end it after several tests without a better team."""
+        """Continue the round, or end it after several tests without a better team."""
         if going.failures < self.many.patience:
             return state._replace(round=going)
         failures = 0 if state.wins > state.before else state.failures + 1

@@ -8,7 +8,7 @@ Such a round of iterations ends with the team of posterior means and the team th
 test episodes decide whether one of them is better than the best so far. Every start gets one round; then rounds begin
 from the best team, softened, after joint moves of several agents (`proposals`), until none is better than it.
 The trace begins with the search for starts, as iteration 0: the best replay of every generation.
-It learns from episodes alone: a model is only played. docs/sbpr.md says what is the paper's and what is not.
+It learns from episodes alone: a model is only played. docs/sbpr.md lists the differences from the paper.
 With many agents, `many_method` takes over.
 """
 
@@ -47,8 +47,7 @@ from decpomdp.interaction.search.sizes import sizes_for
 from decpomdp.learners import BayesFit, StickBreaking, prior_named
 from decpomdp.learners.posterior import Counts, size_facts
 
-MORE = 4  # times the batch and
-LONGER = 2  # times the iterations of a round that holds its moves: actions of many nodes are learned from nothing
+MORE, LONGER = 4, 2  # factors of the batch and of the iterations of a round with fixed moves: its actions are untrained
 SPARSE = 1e-6  # d of the stick-breaking prior
 
 
@@ -62,7 +61,7 @@ def sbpr_method(problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Input
 
 
 class RoundState(NamedTuple):
-    """A round under way."""
+    """The state of the current round."""
 
     length: int  # iterations
     round: Round
@@ -75,17 +74,17 @@ class SbprState(NamedTuple):
 
     random: np.random.Generator
     best: Tested
-    belief: list[Counts]  # of the posterior that the best team comes from; empty: of the team alone
+    belief: list[Counts]  # of the posterior of the best team; empty: of the team alone
     sizes: LoopSizes | None = None  # chosen in the first step
     seconds: float = math.inf  # the time limit
     episodes: list[Episodes] | None = None  # random, for the first generation of replays
-    generation: int = 0  # of replays, the next; two more than there are when all are tested
+    generation: int = 0  # the next generation of replays; `generations` + 2 after the final test
     pool: list[Team] | None = None  # the best replays
-    values: list[float] | None = None  # of the starts that had their round
+    values: list[float] | None = None  # of the starts whose round has ended
     turn: int = 0  # later rounds
     failures: int = 0  # of them in a row without a better team
-    wins: int = 0  # how often a team was better than the best so far
-    before: int = 0  # wins when the last round ended
+    wins: int = 0  # number of improvements of the best team
+    before: int = 0  # wins at the end of the last round
     proposals: int = 0  # joint moves tried since the last round
     round: RoundState | None = None
     steps: int = 0
@@ -153,7 +152,7 @@ class SbprLoopMethod(LoopMethod):
         return own_horizon(self.player.simulator) if undiscounted else self.settings.horizon
 
     def toy(self) -> "SbprLoopMethod":
-        """The same with the smallest sizes, to compile everything."""
+        """This method with the smallest sizes, to compile everything."""
         few = {"random_episodes": 2, "lengths": (2,), "elites": 1, "generations": 0, "replays": 1, "race": 2}
         tuning = replace(self.settings.tuning, **few, settling=0)
         tiny = SbprLoop(horizon=2, prior=self.settings.prior, batch=2, tests=4, tuning=tuning)
@@ -255,7 +254,7 @@ class SbprLoopMethod(LoopMethod):
         return RoundState(length, self.learner.begin(start), sizes.batch)
 
     def _joint_moves(self, state: SbprState, sizes: LoopSizes) -> int:
-        """Joint moves to be tried before the next round: none until every start had its own."""
+        """Joint moves to try before the next round: none until every start had its round."""
         return self.settings.joint_moves if len(state.values or []) == len(self._starts(state, sizes)[0]) else 0
 
     def _move_sizes(self, sizes: LoopSizes) -> MoveSizes:
@@ -271,22 +270,22 @@ class SbprLoopMethod(LoopMethod):
         evidence = self.player.steps / self.testing  # episodes so far
         try:
             other = proposed(player, best, search, rng)
-            found = compared(player, best, other, self.prior, search, evidence, draw_seed(rng))
+            outcome = compared(player, best, other, self.prior, search, evidence, draw_seed(rng))
         except OutOfSteps:  # a round may need fewer
             return state._replace(proposals=self.settings.joint_moves)
         finally:
             self.player.steps += player.steps
         state = state._replace(proposals=state.proposals + 1)
-        if not found.accepted:
+        if not outcome.accepted:
             return state
-        team = simplified(team_of(found.plan, self.player.simulator, self.player.shown))
+        team = simplified(team_of(outcome.plan, self.player.simulator, self.player.shown))
         if state.best.team != state.best.team.decided():  # the comparison was with its likeliest choices
             return self._compared(state, sizes, [team], self.learner.counts_of(team))[0]
-        tested = Tested(team, found.returns.mean, found.returns.error)
+        tested = Tested(team, outcome.returns.mean, outcome.returns.error)
         return state._replace(best=tested, belief=self.learner.counts_of(team), wins=state.wins + 1)
 
     def _iterate(self, state: SbprState, going: RoundState) -> tuple[SbprState, Row]:
-        """One iteration. The last one of a round counts when it has been tested."""
+        """One iteration. The last one of a round is counted after its test."""
         settled = going.number >= self.settings.tuning.settling
         after, facts = self.learner.iterate(going.round, going.batch, settled)
         going = going._replace(round=after, number=going.number + 1)
@@ -297,7 +296,7 @@ class SbprLoopMethod(LoopMethod):
         """Test the teams of a round's posterior."""
         posterior = self.learner.posterior(going.round.counts)
         mean = posterior.mean()
-        # DEPARTS: the paper's result is the posterior mean; here whichever of the two tests better
+        # DEPARTS: the paper's result is the posterior mean; here the better of the two in the test
         state, value = self._compared(state, sizes, [mean.decided(), mean], going.round.counts)
         state = state._replace(round=None, iterations=state.iterations + (going.number == going.length))
         values = state.values or []

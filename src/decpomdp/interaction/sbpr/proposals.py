@@ -4,12 +4,12 @@ The posterior factorises over agents, so a sweep never finds a change that pays 
 changes are proposed for the best team and judged by the bound. The moves are those of `search`, without its ascents:
 
     graft     side paths of all agents along one of the best episodes of a joint exploration
-    memory    the same after a product with a memory, or a split of nodes, which alone change nothing
+    memory    a graft after a product with a memory or a split of nodes, which leave the behaviour unchanged
     scatter   the best of many small changes of one to three entries, half of the time with more memory
     moment    other actions of all agents at one time of a clock
     drop      one node less
 
-A proposal is compared with the team on the same fresh episodes and accepted if the gain is not noise and the bound
+A proposal is compared with the team on the same fresh episodes and accepted if the gain is significant and the bound
 
     kappa ln V + ln p(team)
 

@@ -18,9 +18,9 @@ class ManyAgents(Tuning, frozen=True, kw_only=True):
     above: Whole = 8  # agents: the largest number for which joint ratios of all agents are used
     cap: Positive = 20.0  # upper limit of importance ratios
     step: Positive = 0.2  # change of a typical log probability in one iteration
-    shrink: NonNegative = 100.0  # visits' worth of doubt about every advantage
-    floor: NonNegative = 0.03  # advantages below this share of the utilities' spread are taken for noise
-    reach: Positive = 0.9  # share of a gain that a decision one step earlier is credited with
+    shrink: NonNegative = 100.0  # visits without gain that are added to every choice
+    floor: NonNegative = 0.03  # advantages below this share of the standard deviation of utilities count as noise
+    reach: Positive = 0.9  # discount of a gain per step since the decision
     openness: Below = 0.4  # share of uniform choices that is mixed into the initial or the best team
     pause: Count = 5  # iterations between tests
     patience: Count = 6  # tests without a better team that end a round
@@ -33,8 +33,8 @@ class SbprTuning(Tuning, frozen=True, kw_only=True):
     testing_tail: Tail = 1e-3  # of test episodes
     longest: Count = 1000  # steps of an episode, at most
 
-    memory: NonNegative = 80.0  # visits of a row that its choices so far count as
-    carry: Share = 0.9  # of a row's strength stays when it is not visited any more
+    memory: NonNegative = 80.0  # visits that are added to a row, distributed as its choices so far
+    carry: Share = 0.9  # share of the sum of a row that remains without visits
     threshold: Below = 0.01  # share of visits above which a node counts as occupied
     settling: Whole = 20  # iterations before a round drops nodes
 
@@ -49,10 +49,10 @@ class SbprTuning(Tuning, frozen=True, kw_only=True):
     race: Count = 75  # iterations of every start
     round: Count = 50  # iterations of every later round, from the best team so far
     softness: Below = 0.1  # share of uniform choices at the beginning of a round
-    openness: Share = 0.3  # the same of a replayed episode, which knows nothing about its observations
-    replaying: Tail = 0.3  # exploration rate at which a replayed episode begins: more, and it is lost
+    openness: Share = 0.3  # the same for a replayed episode, which does not depend on observations
+    replaying: Tail = 0.3  # initial exploration rate of a replayed episode: with more, its coordination is lost
     strength: Positive = 100.0  # soft counts per row of a start
-    reopened: Tail = 0.2  # exploration rate at which a later round begins
+    reopened: Tail = 0.2  # initial exploration rate of a later round
     fresh: Count = 3  # best starts that get further rounds, with other random numbers
     many: ManyAgents = ManyAgents()
 

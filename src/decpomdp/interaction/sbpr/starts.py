@@ -1,15 +1,15 @@
 """Starts of the loop.
 
 *Replays.* The paper starts from controllers "converted from the episodes with the highest rewards". An episode becomes
-a chain: node t takes the episode's action at t and moves on, regardless of the observation; the last node goes back to
-the first (loop) or stays (stay). High returns are partly luck, so the chains of the best episodes are played again and
+a chain: node t takes the episode's action at t and moves on, regardless of the observation; the last node returns to
+the first (loop) or stays (stay). High returns are partly luck, so the chains of the best episodes are played and
 compared by their *mean* return.
 
-*Memories.* No move of a chain depends on observations. Two memories do: the last observation, and all observations
-since a period began (trees); their actions are uniform at first.
+*Memories.* Moves of a chain do not depend on observations. Those of two memories do: the last observation, and all
+observations since the start of a period (trees); their actions are uniform at first.
 
-*By action.* One node per action is the smallest controller that reacts to observations; its moves are uniform. For many
-agents, whose best episodes are luck.
+*By action.* One node per action is the smallest controller that reacts to observations; its moves are uniform. It is
+the start with many agents, whose best episodes are luck.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,14 +22,14 @@ from decpomdp.core import Agent, Controller, Episodes, Simulator, Team
 from decpomdp.learners.posterior import Counts
 from decpomdp.learners.start import soft_counts
 
-SURE = 0.95  # probability of a memory's moves at first: the rest lets them change
-HELD = 0.999  # the same of moves that are not learned
+SURE = 0.95  # initial probability of a memory's moves; less than 1, so that they can change
+HELD = 0.999  # the same for fixed moves
 
 
 def counts_of(team: Team, softness: float, strength: float, shown: bool) -> list[Counts]:
     """Soft counts of a team, with a share `softness` of every choice spread over all alternatives."""
     counts = [soft_counts(controller, None, softness, strength) for controller in team.controllers]
-    return counts if shown else [replace(each, firsts=0.0 * each.firsts) for each in counts]
+    return counts if shown else [replace(own, firsts=0.0 * own.firsts) for own in counts]
 
 
 def memories(simulator: Simulator, largest: int, sure: float = SURE) -> Iterator[Team]:
@@ -61,7 +61,7 @@ def last_observation(observations: int) -> NDArray[np.int64]:
 
 
 def tree(depth: int, observations: int) -> NDArray[np.int64]:
-    """[i, o]: moves of a tree of the observations since the period of `depth` actions began."""
+    """[i, o]: moves of a tree of the observations since the start of a period of `depth` actions."""
     before = sum(observations**level for level in range(depth - 1))  # nodes that have children
     nodes = before + observations ** (depth - 1)
     children = 1 + np.arange(nodes * observations).reshape(nodes, observations)

@@ -5,9 +5,9 @@
           advantage = gains / (visits + shrink), less its mean over the row
 
 which agrees to first order in the step with the paper's update when the reward shift is scale / step. The scale is
-the root mean square of the action advantages, so that a batch changes choices by the same amount whatever the units of
-the reward; `floor` times the spread of the utilities is added, so that mere noise does not count as advantage when
-little is left to learn. `shrink` visits without any gain stand for the prior belief that a choice is like the others.
+the root mean square of the action advantages, so that the change does not depend on the units of the reward. `floor`
+times the standard deviation of the utilities is added, so that noise has no effect when little is left to learn.
+`shrink` visits without gain are added to every choice, as a prior that all choices are equally good.
 """
 
 from typing import NamedTuple
@@ -21,7 +21,7 @@ LARGEST = 1.0  # change of a log probability in one step
 
 
 class StepSize(NamedTuple):
-    """How far one iteration goes; see `ManyAgents`."""
+    """Settings of a step; see `ManyAgents`."""
 
     step: float
     shrink: float

@@ -1,8 +1,7 @@
 """Ascent: natural gradients from a softened team, then the likeliest choice everywhere.
 
-With fixed memory the moves of the start are not changed and only actions are learned: a node means the same throughout.
-With free memory (`free`) the moves are learned too, which only works from a start that already uses its memory: as long
-as all nodes act alike, moves have no gradient.
+With fixed memory the moves of the start are fixed and only actions are learned. With free memory (`free`) moves are
+learned too, which only works from a start that already uses its memory: if all nodes act alike, moves have no gradient.
 
 Episodes are on-policy and recorded with their node paths, so learning needs neither importance weights nor a
 forward-backward pass and costs little more than playing.

@@ -1,10 +1,10 @@
 """Islands: plans that are improved in parallel, and the schedule of the hops.
 
-A plan in a common local optimum may need hundreds of hops to leave it, while a fresh start overtakes it in a few dozen,
-so the best plan always has challengers. At first all islands take turns. Later there is one challenger, with one hop in
-four (one in two once the best plan seems stuck); in the last third only the best plan is improved. A challenger that is
-behind and has stopped improving is replaced by a fresh start. A challenger with a higher score replaces the best plan
-if it wins a trial.
+A plan may need hundreds of hops to leave a local optimum, where a fresh start needs a few dozen, so the best plan
+always has challengers. At first all islands are improved in turn. Later there is one challenger, with one hop in four
+(one in two once the best plan is stuck); in the last third only the best plan is improved. A challenger with a lower
+score that has stopped improving is replaced by a fresh start. One with a higher score replaces the best plan if it wins
+a trial.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from decpomdp.interaction.search.machines import Plan, sizes
 from decpomdp.interaction.search.trial import ReturnSums, TrialResult
 
-REAL = 0.01  # standard deviations of a return: what counts as a gain here
+REAL = 0.01  # smallest gain that counts, in standard deviations of a return
 PATIENCE = 16  # hops without a gain after which a challenger that is behind is replaced
 STUCK = 40  # hops without a gain after which the best plan gets only half of the turns
 TURNS = 4  # length of the schedule of the best plan and its challenger
@@ -42,7 +42,7 @@ class Island(NamedTuple):
 
 
 def real(verdict: TrialResult) -> bool:
-    """Whether the gain of a hop is more than polish."""
+    """Whether the gain of a hop is large enough to count."""
     return verdict.gain > REAL * verdict.old.deviation
 
 
@@ -54,15 +54,15 @@ class Islands:
 
     def __init__(self, islands: Iterable[Island], turn: int, count: int, young: float) -> None:
         self.all, self.turn = list(islands), turn
-        self.count, self.young = count, young  # how many take turns, up to which progress
+        self.count, self.young = count, young  # number of islands, and the progress up to which all are improved
 
     @property
     def best(self) -> Island:
-        """The one to return."""
+        """The island with the plan to return."""
         return self.all[0]
 
     def choose(self, candidates: Iterable[Island]) -> None:
-        """Begin with some of the candidates."""
+        """Select the first islands among the candidates."""
         self.all = chosen(candidates, self.count) or self.all
 
     def add(self, fresh: Island) -> None:

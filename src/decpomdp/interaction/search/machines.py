@@ -1,8 +1,8 @@
 """Deterministic Moore machines, one per agent, and generic memories for them.
 
-A machine has a root besides its acting nodes: node 0 is where an episode begins, before any observation. With the root,
-the start is an ordinary edge, with or without a first observation, and is split, mutated, learned and folded like the
-others. The root never acts and does not count as a node of the controller.
+In addition to its acting nodes a machine has a root, node 0, in which an episode begins before any observation. With
+the root, the start is an ordinary edge, with or without a first observation, and is split, mutated, learned and folded
+like the others. The root never acts and does not count as a node of the controller.
 
 Memories: the useful memory is nearly always one of the last few observations (windows), the time within a
 period (clocks) or since the start (openings), or all observations since the period began (trees). A machine gets more
@@ -26,8 +26,8 @@ NONE = -1  # an entry that is not changed
 class Machine(NamedTuple):
     """One agent's deterministic policy."""
 
-    action: NDArray[np.int64]  # [i]; action[ROOT] means nothing
-    move: NDArray[np.int64]  # [i, o]; the last column: nothing was seen (used from the root alone)
+    action: NDArray[np.int64]  # [i]; action[ROOT] is not used
+    move: NDArray[np.int64]  # [i, o]; the last column: no observation (only used from the root)
 
     @property
     def nodes(self) -> int:
@@ -67,7 +67,7 @@ def sizes(plan: Plan) -> tuple[int, ...]:
 
 
 def constant(problem: HasAgents, choices: Sequence[int] | None = None) -> Plan:
-    """Every agent always does the same: one node."""
+    """Every agent always takes the same action: one node."""
     chosen = [0] * len(problem.agents) if choices is None else choices
     return tuple(
         Machine(np.array([0, choice]), np.ones((2, len(agent.observations) + 1), np.int64))
@@ -89,7 +89,7 @@ def pack(plan: Plan, problem: HasAgents) -> Machines:
 
 
 def team_of(plan: Plan, problem: HasAgents, shown: bool) -> Team:
-    """The plan as controllers; `shown`: the problem shows something before the first action."""
+    """The plan as controllers; `shown`: there is an observation before the first action."""
     controllers = [
         _controller(machine, len(agent.actions), shown) for machine, agent in zip(plan, problem.agents, strict=True)
     ]
@@ -171,7 +171,7 @@ def clock(period: int, width: int) -> Follow:
 
 
 def opening(steps: int, width: int) -> Follow:
-    """The time since the start, up to `steps`, and the last `width` observations: how an episode begins is special."""
+    """The time since the start, up to `steps`, and the last `width` observations."""
     return _timed(lambda hour: min(hour + 1, steps), width)
 
 
@@ -217,7 +217,7 @@ def _acting(machine: Machine, built: tuple[list[Memory], Machine] | None) -> Mac
 
 
 def hours(machine: Machine, period: int) -> np.ndarray:
-    """[i]: steps since the start, modulo `period`, at which a machine that keeps such a clock is in node i."""
+    """[i]: steps since the start, modulo `period`, at which a machine with such a clock is in node i."""
     hour_of = np.full(len(machine.action), -1)
     reached, hour = {int(node) for node in machine.move[ROOT]}, 0
     while any(hour_of[node] < 0 for node in reached):

@@ -1,12 +1,12 @@
 """The default method of learning by interaction: a portfolio of starts, then iterated local search.
 
     islands = the best of the portfolio, large and small
-    repeat: hop from an island; accept a candidate that a paired test on fresh episodes finds better;
-            replace islands that fall behind; when the best one is stuck, evaluate all its neighbours
+    repeat: hop from an island; accept a candidate if it is better in a paired test on fresh episodes;
+            replace islands with low scores; when the best one is stuck, evaluate all its neighbours
 
 The result at any moment is the best team so far, already folded and within the size cap. A step is one round: a fixed
 number of pieces of work, each with its own random numbers, and then decisions in a fixed order. The result is a
-function of the seed and the number of steps, not of the threads; only a time limit cuts a round anywhere.
+function of the seed and the number of steps, not of the threads; only a time limit interrupts a round.
 """
 
 from typing import Any, NamedTuple
@@ -35,12 +35,12 @@ BEGIN, PORTFOLIO, SEARCH = "begin", "portfolio", "search"  # phases
 
 
 class SearchState(NamedTuple):
-    """Between two rounds. Random numbers follow from the seed, the number of the round and that of the piece."""
+    """Between two rounds. Random numbers depend on the seed, the number of the round and that of the piece only."""
 
     islands: list[Island]
     phase: str = BEGIN
-    shown: bool = False  # whether the problem shows something before the first action
-    affordable: float = 0.0  # joint steps, by which everything is sized
+    shown: bool = False  # whether there is an observation before the first action
+    affordable: float = 0.0  # joint steps, which determine all sizes
     tried: int = 0  # starts of the portfolio
     candidates: tuple[Island, ...] = ()  # the plans of those starts
     turn: int = 0
@@ -76,7 +76,7 @@ class SearchMethod:
         self._starts: tuple[Sizes, list[tuple[str, Start]]] | None = None
 
     def sizes(self, steps: float) -> Sizes:
-        """Sizes for so many affordable joint steps."""
+        """Sizes for `steps` affordable joint steps."""
         return sizes_for(self.settings, self.player.discount, steps)
 
     def starts(self, sizes: Sizes) -> list[tuple[str, Start]]:
@@ -86,7 +86,7 @@ class SearchMethod:
         return self._starts[1]
 
     def toy(self) -> "SearchMethod":
-        """The same with the smallest sizes; a simulator that is not a model may be slow and is replaced."""
+        """This method with the smallest sizes; simulators other than models may be slow and are replaced."""
         toy = self.simulator if self.player.concurrent else EmptySimulator(self.simulator)
         return _ToySearch(toy, msgspec.structs.replace(self.settings, horizon=2), self.inputs)
 
@@ -191,7 +191,7 @@ class _Round:
             self._all(self._attempt)
 
     def _portfolio(self, starts: list[tuple[str, Start]]) -> None:
-        """Phase 1: the best few of the portfolio."""
+        """Phase 1: some starts of the portfolio."""
         plans = self.pool.round(len(starts), lambda k, player, rng: starts[k][1](player, rng), self.seed, self.number)
         candidates = (*self.state.candidates, *(self._scored(plan) for plan in plans if plan is not None))
         self.update(candidates=candidates)
@@ -202,7 +202,7 @@ class _Round:
         self.update(tried=self.state.tried + len(starts))
 
     def _all(self, work: Work[Attempt]) -> None:
-        """Phase 2: hops from the islands, and fresh starts; then their consequences."""
+        """Phase 2: hops from the islands, and fresh starts; then the decisions."""
         results = self.pool.round(self.pieces, work, self.seed, self.number)
         for number, result in zip(self.turns, results, strict=True):
             if result is not None:
@@ -268,7 +268,7 @@ class _Round:
             self.update(accepted=self.state.accepted + 1)
             idle = 0 if real(verdict) else island.idle + 1
             self.islands.all[number] = Island(attempt.candidate, island.score + verdict.gain, verdict.new, idle)
-            # scored as all islands are; the line above remains if the round ends here
+            # the score on the common episodes; the estimate above remains if the round ends here
             self.islands.all[number] = self._scored(attempt.candidate)._replace(idle=idle)
             self._record(attempt.kind)
 

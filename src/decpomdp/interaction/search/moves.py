@@ -1,7 +1,7 @@
 """Hops: moves of the local search that leave a local optimum of the ascent.
 
     graft     change all agents together over several steps
-    expand    more memory at no loss, then an ascent on it
+    expand    more memory without loss, then an ascent on it
     mutate    change a few entries, then an ascent
     scatter   the best of many small changes, without an ascent: for changes of two agents at a single step
     moment    change the actions of all agents at one time of a clock
@@ -11,7 +11,7 @@ Coarse hops are more frequent early in the search, fine ones late.
 
 Grafts: single changes cannot improve a team if each alone makes it worse. The team explores together in a short stretch
 of steps; every agent gets a side path that repeats its actions in one of the best such episodes while its observations
-agree, and then returns to its machine. Elites are drawn at random: the best one is often one that changes nothing.
+agree, and then returns to its machine. Elites are drawn at random, because the best one often changes nothing.
 
 Small machines: `fold` drops nodes that are never entered and merges nodes that the visited edges do not distinguish;
 the team acts as before in every recorded episode. `shrink` reduces a machine to a size cap: the least visited node is
@@ -93,7 +93,7 @@ def side_paths(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generato
 
 
 def expand(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
-    """More memory for some agents at no loss, then learn what to do in it."""
+    """More memory for some agents without loss, then learn the actions of its nodes."""
     larger = with_memory(plan, sizes, rng)
     careful = sizes.bold._replace(exploration=sizes.short.exploration, confidence=sizes.short.confidence)
     return ascend(player, larger, careful if rng.random() < 0.5 else sizes.bold, draw_seed(rng), free=False)
@@ -160,7 +160,7 @@ def rescheduled(player: Player, plan: Plan, period: int, sizes: Sizes, rng: np.r
 
 
 def drop(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
-    """One of the rarer nodes less."""
+    """Without one of the rarer nodes."""
     larger = [n for n, machine in enumerate(plan) if machine.nodes > 1]
     if not larger:
         return plan
@@ -238,8 +238,8 @@ def exploration_window(
 def with_side_paths(plan: Plan, played: PlayedBatch, number: int, window: RandomWindow, once: bool = False) -> Plan:
     """The plan with every agent's side path along episode `number`.
 
-    A side path begins where the episode left the machine's way, and is taken whenever the machine comes by there. If it
-    is to be taken `once`, it begins at the start instead: what pays in the first few steps need not pay later.
+    A side path begins at the node where the episode deviates from the machine, and is taken on every visit of it. With
+    `once` it begins at the start instead, and is taken only there.
     """
     end = min(window.end, int(played.lengths[number]))
     return tuple(
@@ -255,7 +255,7 @@ def with_side_paths(plan: Plan, played: PlayedBatch, number: int, window: Random
 
 
 def _side_path(machine: Machine, seen: np.ndarray, actions: np.ndarray, nodes: np.ndarray, once: bool) -> Machine:
-    """New nodes from the first (or the start) to the last step at which the agent did not do as its machine says."""
+    """New nodes from the first (or the start) to the last step at which the agent deviated from its machine."""
     others = np.flatnonzero(actions != machine.action[nodes])
     if len(others) == 0:
         return machine

@@ -6,7 +6,7 @@ Most are clearly worse after a few hundred episodes; the others are played on, f
 one whose gain is most certain is proposed.
 
 A neighbour has another action in one node, or one edge that leads to another node or to a modified copy of a node.
-Nodes and edges that are never visited have no neighbours. If polishing fails, one agent gets more memory, at no loss,
+Nodes and edges that are never visited have no neighbours. If polishing fails, one agent gets more memory, without loss,
 and its neighbours are those with another action in one node (`refine`).
 """
 

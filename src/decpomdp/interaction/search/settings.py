@@ -12,14 +12,14 @@ Open = Annotated[float, Meta(ge=1e-12, le=1 - 1e-12)]  # a share that is neither
 class SearchTuning(Tuning, frozen=True, kw_only=True):
     """For developers. Sizes are upper limits: small budgets and slow simulators scale them down (see `sizes.py`)."""
 
-    learning_tail: Open = 1e-2  # discount^T of learning episodes: the far future hardly moves a gradient
-    testing_tail: Open = 1e-3  # discount^T of test episodes: the far future decides between nearly equal teams
+    learning_tail: Open = 1e-2  # discount^T of learning episodes: later steps have little effect on a gradient
+    testing_tail: Open = 1e-3  # discount^T of test episodes: later steps decide between nearly equal teams
     longest: Count = 1000  # steps of an episode, at most
 
     episodes: Count = 400  # per update of an ascent: enough for 40 nodes, few enough for 120 updates
     updates: Count = 120  # of a full ascent
     exploration: Share = 0.1  # uniform share of actions at first; none after 70 % of the updates
-    confidence: Open = 0.97  # initial probability of the choices of a warm start: with less, the team falls apart
+    confidence: Open = 0.97  # initial probability of the choices of a warm start: with less, coordination is lost
 
     skeleton_nodes: Count = 45  # nodes of a memory, at most: as many as 400 episodes per update can fill
     chain_episodes: Count = 50_000  # random episodes, of which the best becomes a chain

@@ -35,8 +35,8 @@ MANY_NODES = 24  # in a long search, where the last thousandth of the value matt
 LONG = 6e9  # steps of a long search: some minutes of a compiled model
 YOUNG = 1 / 3  # of a long search, with few nodes: large machines are hard to improve
 LOOKS = 2  # more looks of a test in a long search ...
-FINER = 4.0  # ... which detect gains so many times smaller
-BOLDER = 4.0  # times more play for ascents on more memory in a long search, at most
+FINER = 4.0  # ... and factor by which the detected gains are smaller
+BOLDER = 4.0  # factor of the steps for ascents on more memory in a long search, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def horizons(settings: Search, discount: float) -> tuple[int, int]:
 
 
 def affordable(player: Player, settings: Search, now: Now, threads: int | None) -> tuple[float, int]:
-    """Joint steps that the limits allow, by a measurement of the speed if time is limited; and the steps of it.
+    """Joint steps that the limits allow, and the steps used to measure the speed if time is limited.
 
     All workers play at the same time, as they will in the search: on a busy machine they are slower than one alone.
     """

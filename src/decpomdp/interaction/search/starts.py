@@ -7,8 +7,8 @@ A chain is the machine of one good episode: node t takes the action of step t an
 the first. It finds long coordinated sequences of actions, which occur once in thousands of random episodes and
 gradients never.
 
-No start is good everywhere: Dec-Tiger needs a skeleton (with free memory no agent ever opens a door), box pushing a
-chain (skeletons end in the nearest local optimum). All are cheap compared with the search that follows, so all are
+No start is good for all problems: Dec-Tiger needs a skeleton (with free memory no agent ever opens a door), box pushing
+a chain (skeletons end in the nearest local optimum). All are cheap compared with the search that follows, so all are
 tried, small ones first, and scored on common random numbers.
 """
 
@@ -60,7 +60,7 @@ def portfolio(player: Player, sizes: Sizes) -> list[tuple[str, Start]]:
 def _fixed(memory: Skeleton, sizes: Sizes) -> Start:
     """Learn the actions of a fixed memory.
 
-    With a clock alone, gradients do not find actions that only pay if all agents change together: a race does.
+    With a clock alone, gradients do not find actions that only pay if all agents change together, so a race follows.
     """
 
     def work(player: Player, rng: np.random.Generator) -> Plan:

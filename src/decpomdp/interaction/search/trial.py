@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from decpomdp.interaction.search.machines import Plan, sizes
 from decpomdp.interaction.search.players import Player
 
-HOPE = (1.0, 0.0, -0.5, -1.0)  # standard errors granted to (or asked of) the gain at the first, second, ... look
+HOPE = (1.0, 0.0, -0.5, -1.0)  # standard errors added to the gain at the first, second, ... look
 EARLY = 3  # looks less at the beginning of the search; none less in its last third
 PATIENT = (2.0, 2.0, 1.5, 1.0, 0.5)  # the same for a candidate that has won a contest
 ENOUGH = 2 / 3  # of `certain`, at the last look
@@ -70,7 +70,7 @@ class Stages(NamedTuple):
     first: int  # episodes after which the first look is taken
     looks: int  # every look sees four times as many as the one before
     horizon: int
-    certain: float  # standard errors above zero that convince
+    certain: float  # standard errors above zero at which a gain is accepted
     smallest: float  # standard deviations of a return that a gain must have
     hope: tuple[float, ...] = HOPE
 
@@ -109,7 +109,7 @@ def needed(old: NDArray[np.float64], stages: Stages) -> float:
 
 
 def hopeless(verdict: TrialResult, old: NDArray[np.float64], stages: Stages, look: int, smaller: bool) -> bool:
-    """Whether to give up: every look costs four times as much as the last, so it requires a higher gain."""
+    """Whether to give up; later looks cost four times as much each and require higher gains."""
     hope = stages.hope[min(look, len(stages.hope) - 1)]
     if smaller:
         return verdict.gain + max(0.0, hope) * verdict.error < 0.0

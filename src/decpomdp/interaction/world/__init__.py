@@ -1,1 +1,1 @@
-"""Learning from logged episodes by way of the world: fit latent worlds, plan in them, judge in all of them."""
+"""Model-based learning from logged episodes: fit latent worlds, plan in them, evaluate the plans in all of them."""

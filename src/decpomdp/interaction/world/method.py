@@ -1,15 +1,15 @@
-"""`world`: fit latent worlds to episodes, plan in them, judge every plan in all of them.
+"""`world`: fit latent worlds to episodes, plan in them, evaluate every plan in all of them.
 
-    fit       worlds with as many states as the episodes support (`worlds/learner.py`), until half the time is used up;
+    fit       worlds with as many states as the episodes support (`worlds/learner.py`), in at most half of the time;
               plans then take at most twice as long as the fits, or half a minute
     plan      FB-HSVI in the posterior means of the admitted worlds, also with rounded numbers; PeriEM and the search in
-              the best one. Steps that the episodes hardly have lead nowhere there (`cautious` in `worlds/flat.py`),
-              unless held-out episodes show that they are predicted well (`worlds/calibration.py`)
+              the best one. Steps that are rare in the episodes lead to an absorbing state (`cautious` in
+              `worlds/flat.py`), unless held-out episodes show that they are predicted well (`worlds/calibration.py`)
     judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds, each weighted by how
               well it predicts held-out episodes. A team's score is its mean over the worse half of them; the highest
               score wins. FB-HSVI is preferred in near-ties (`contenders`)
     interval  values over the draws of all admitted worlds, in worlds refitted to bootstrap samples of the episodes, and
-              in the world that is refitted without priors: these shrink, and values of careful teams with them
+              in the world refitted without priors: priors shrink the tables, and with them the values of good teams
 
 One step is a stage of a fit, a plan, a drawn world, or a bootstrap sample. Plans are runs of the common driver within a
 step. Without a time limit all of this has a fixed size, and the result depends on the seed alone.
@@ -40,18 +40,18 @@ from decpomdp.worlds.learner import DONE, GROW, Fits, Worlds
 from decpomdp.worlds.posterior import Floats, Posterior, Tables
 
 GROWING, FITTING, PLANNING, JUDGING = 0.4, 0.5, 0.88, 0.95  # shares of the time at which restarts, fits, ... end
-PLAN_TIME, PLAN_SECONDS = 2.0, 30.0  # of planning: relative to the fits, and at least
-FEWEST = 2  # draws of every world for a choice by draws
+PLAN_TIME, PLAN_SECONDS = 2.0, 30.0  # limits of planning: relative to the time of the fits, and at least in seconds
+FEWEST = 2  # draws of every world, at least, for a choice by draws
 ROUNDS, RESTARTS, STEPS = 2, 2, 1_000_000  # of FB-HSVI, PeriEM and the search without a time limit
 BOOTSTRAPS = 5
 WIDTH = 2.0  # standard deviations of the interval
-WORSE = 0.5  # share of the drawn worlds, the worst ones for a team, over which its score is the mean
+WORSE = 0.5  # share of the drawn worlds, those with the lowest values, over which a team's score is the mean
 DISAGREE = 0.1  # share of the range of values by which admitted worlds may differ without a warning
 MISFIT, CLEARLY = 0.05, 4.0  # nats a step by which held-out episodes may surprise without a warning; standard errors
-OUTSIDE = 0.05  # share of a team's discounted steps in situations that the logs hardly have, without a warning
+OUTSIDE = 0.05  # share of a team's discounted steps in situations that are rare in the logs, without a warning
 FB_HSVI, OTHER_PLANNERS = "fb-hsvi", ("periem", "search")  # the first is preferred in near-ties
 LONGER = 2.0  # time of FB-HSVI, relative to other planners
-PAIRS = 2_000_000  # of state and joint node: larger teams are judged only if there is no other
+PAIRS = 2_000_000  # of state and joint node: larger teams are evaluated only if there is no other
 FIT, PLAN, JUDGE, INTERVAL = "fit", "plan", "judge", "interval"  # phases
 
 
@@ -69,8 +69,8 @@ class WorldState(NamedTuple):
     fits: Fits
     phase: str = FIT
     candidates: tuple[Candidate, ...] = ()
-    plans: int = 0  # made or given up
-    began: float = 0.0  # progress when planning began
+    plans: int = 0  # finished or failed
+    began: float = 0.0  # progress at the start of planning
     drawn: tuple[tuple[float, ...], ...] = ()  # [k][c] values of all candidates in draws; draw k is of world k mod W
     likeliest: float | None = None  # value in the best world refitted without priors
     resampled: tuple[float, ...] = ()  # values in bootstrap worlds
@@ -80,7 +80,7 @@ class WorldState(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Where and how to plan."""
+    """A planner and the world that it gets."""
 
     world: int
     planner: str
@@ -100,8 +100,8 @@ class WorldMethod:
             raise InputError("world: expected episodes of at least two steps, got episodes of one step")
         self.settings, self.inputs = settings, inputs
         self.worlds = Worlds(self.episodes, inputs.seed, settings.max_states, inputs.threads)
-        self.others: Callable[[], Sequence[tuple[str, Team]]] = tuple  # origins and teams that are judged too
-        self.prefer: Callable[[Floats, list[str]], int] = lambda scores, _: int(np.argmax(scores))  # also by origins
+        self.others: Callable[[], Sequence[tuple[str, Team]]] = tuple  # more teams to evaluate, with their origins
+        self.prefer: Callable[[Floats, list[str]], int] = lambda scores, _: int(np.argmax(scores))  # may use origins
         self.behaviour = behaviour_value(self.episodes)
         self._flat: dict[int, DecPOMDP] = {}  # by the id of a posterior of the state
 
@@ -146,11 +146,11 @@ class WorldMethod:
 
     def _fit(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
         limit = GROWING if state.fits.phase == GROW else FITTING
-        fits, news = self.worlds.step(state.fits, now.progress > limit, now.stop)
+        fits, row = self.worlds.step(state.fits, now.progress > limit, now.stop)
         state = state._replace(fits=fits)
         if fits.phase == DONE:
             return state._replace(phase=PLAN, began=now.progress), None
-        return state, None if news is None else self._row(state, "fit", news)
+        return state, None if row is None else self._row(state, "fit", row)
 
     def _plan(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
         posteriors, plans = state.fits.refitted, self._plans(len(state.fits.refitted))
@@ -160,7 +160,7 @@ class WorldMethod:
             return state._replace(phase=JUDGE if state.candidates else INTERVAL), None
         plan, world = plans[state.plans], self._world(posteriors[plans[state.plans].world])
         left = (end - now.progress) / (1 - now.progress) * now.seconds if math.isfinite(now.seconds) else math.inf
-        shares = [LONGER if each.planner == FB_HSVI else 1.0 for each in plans[state.plans :]]
+        shares = [LONGER if planned.planner == FB_HSVI else 1.0 for planned in plans[state.plans :]]
         seconds = max(1.0, left * shares[0] / sum(shares))
         state = state._replace(plans=state.plans + 1)
         name = f"{plan.planner}{' rounded' if plan.rounded else ''} in world {plan.world}"
@@ -173,7 +173,7 @@ class WorldMethod:
         except (InputError, RuntimeError, np.linalg.LinAlgError):  # too large for this planner, or not solved
             return state, None
         now.check()
-        small = [each for each in state.candidates if math.prod(each.team.nodes) * len(world.states) <= PAIRS]
+        small = [old for old in state.candidates if math.prod(old.team.nodes) * len(world.states) <= PAIRS]
         state = state._replace(candidates=(*small, candidate))
         return state, self._row(state, name)
 
@@ -202,7 +202,7 @@ class WorldMethod:
         return state._replace(stopped=self._end(state, now) if len(state.resampled) >= BOOTSTRAPS else ""), None
 
     def _end(self, state: WorldState, now: Now) -> str:
-        """Why the run ends: the limit if it cut fits, plans or draws short."""
+        """The reason why the run ends: the limit if it cut fits, plans or draws short."""
         worlds = len(state.fits.refitted)
         drawn = len(state.drawn) >= self.settings.draws * worlds or not state.candidates
         if drawn and not state.fits.hurried and state.plans >= len(self._plans(worlds)):
@@ -246,8 +246,8 @@ class WorldMethod:
         """By the draws; before them, by the posterior means."""
         values, scores = self.scores(state)
         origins = [candidate.origin for candidate in state.candidates]
-        kept = contenders(values, self.weights(state), origins)
-        return state.candidates[kept[self.prefer(scores[kept], [origins[c] for c in kept])]]
+        allowed = contenders(values, self.weights(state), origins)
+        return state.candidates[allowed[self.prefer(scores[allowed], [origins[c] for c in allowed])]]
 
     def scores(self, state: WorldState) -> tuple[Floats, Floats]:
         """[k, w, c] values of the candidates and [c] the scores that decide; without draws k is 1."""
@@ -275,7 +275,7 @@ class WorldMethod:
         return self._flat[id(posterior)]
 
     def _made(self, posterior: Posterior, tables: Tables | None = None) -> DecPOMDP:
-        """Cautious unless the posterior is trusted: a team gains nothing from steps that the episodes do not have."""
+        """Cautious unless the posterior is trusted: a team gains nothing from steps that are rare in the episodes."""
         return world_of(self.worlds.alphabet, posterior, tables, "world", cautious=not posterior.trusted)
 
     def _so_far(self, fits: Fits) -> list[Posterior]:
@@ -286,23 +286,27 @@ class WorldMethod:
 
     def _facts(self, state: WorldState, posteriors: Sequence[Posterior], best: Candidate) -> dict[str, Any]:
         value, low, high = best.values[0], None, None
-        told = list[str]()
+        warned = list[str]()
         complete = state.phase != FIT and not state.fits.hurried
         if complete and self.draws(state) and state.likeliest is not None and len(state.resampled) >= 2:
             place = next(c for c, candidate in enumerate(state.candidates) if candidate is best)
             drawn = np.array([values[place] for values in state.drawn[: self.draws(state) * len(posteriors)]])
             low, high = interval(best.values, drawn.reshape(-1, len(posteriors)), state.resampled, state.likeliest)
         if not complete:
-            told.append("no interval: the fits of the world were cut short, allow more time")
-        spans = [self.behaviour, *(each for candidate in state.candidates for each in candidate.values)]
-        if max(best.values) - min(best.values) > DISAGREE * max(max(spans) - min(spans), 1e-9 * abs(value)):
-            told.append(f"worlds that predict about as well disagree: {min(best.values):.4g} to {max(best.values):.4g}")
+            warned.append("no interval: the fits of the world were cut short, allow more time")
+        values = [self.behaviour, *(v for candidate in state.candidates for v in candidate.values)]
+        if max(best.values) - min(best.values) > DISAGREE * max(max(values) - min(values), 1e-9 * abs(value)):
+            span = f"{min(best.values):.4g} to {max(best.values):.4g}"
+            warned.append(f"the value differs between worlds that predict about equally well: {span}")
         surprise, errors = self._surprise(state.fits)
         if surprise > MISFIT and errors > CLEARLY:
-            told.append(f"no world fits well: held-out episodes surprise the best one by {surprise:.2g} nats a step")
+            warned.append(
+                "no world fits well: held-out episodes are less likely than the best one predicts, by "
+                f"{surprise:.2g} nats a step"
+            )
         outside = visits_outside(best.team, posteriors[0], self.worlds.alphabet)
         if outside > OUTSIDE:
-            told.append(f"the team spends {outside:.0%} of its steps where the episodes hardly went")
+            warned.append(f"the team spends {outside:.0%} of its steps in situations that are rare in the episodes")
         return {
             "value": value,
             "low": low,
@@ -314,7 +318,7 @@ class WorldMethod:
             "surprise": surprise,
             "complete": complete,
             "planned_by": best.origin,
-            "warnings": "; ".join(told),
+            "warnings": "; ".join(warned),
         }
 
     def _surprise(self, fits: Fits) -> tuple[float, float]:
@@ -337,7 +341,7 @@ class WorldMethod:
 
 
 def planning_ends(began: float, now: Now) -> float:
-    """The progress at which planning ends: problems that are fitted soon are planned soon."""
+    """The progress at which planning ends, after a time in proportion to that of the fits."""
     if math.isinf(now.seconds):
         return PLANNING
     seconds = now.seconds / max(1 - now.progress, 1e-9)  # of the whole run
@@ -369,20 +373,22 @@ def described(origin: str) -> str:
     """The origin of a plan in words: "fb-hsvi rounded in world 0" and so on."""
     planner, world = origin.split(" in world ")
     name = {FB_HSVI: "FB-HSVI", "periem": "PeriEM", "search": "the search"}[planner.removesuffix(" rounded")]
-    place = "the likeliest world" if world == "0" else f"world {int(world) + 1} of those that predict about as well"
+    place = (
+        "the likeliest world" if world == "0" else f"world {int(world) + 1} of those that predict about equally well"
+    )
     return f"planned with {name} in {place}{', rounded' * planner.endswith(' rounded')}"
 
 
 def worse_mean(values: Floats, weights: Floats) -> Floats:
     """[c]: mean of values[k, w, c] over the worse half of draws and worlds, where world w has the weight weights[w].
 
-    A plan exploits the errors of the world that it was made in, so it is judged where it earns less.
+    A plan exploits the errors of its own world, so worlds in which it earns less decide.
     """
-    each = values.reshape(-1, values.shape[-1])  # [kw, c]
+    flat = values.reshape(-1, values.shape[-1])  # [kw, c]
     mass = np.tile(weights / len(values), len(values))
-    order = np.argsort(each, axis=0, kind="stable")
+    order = np.argsort(flat, axis=0, kind="stable")
     used = np.diff(np.minimum(np.cumsum(mass[order], axis=0), WORSE), axis=0, prepend=0.0)
-    result: Floats = (used * np.take_along_axis(each, order, axis=0)).sum(0) / WORSE
+    result: Floats = (used * np.take_along_axis(flat, order, axis=0)).sum(0) / WORSE
     return result
 
 
@@ -400,13 +406,13 @@ def contenders(values: Floats, weights: Floats, origins: list[str]) -> list[int]
 
 
 def toy_episodes(count: int = 2) -> Episodes:
-    """Forty episodes of so many agents, of three random steps each."""
+    """Forty random episodes of three steps, with `count` agents."""
     rng = np.random.default_rng(0)
     agents = tuple(Agent(f"agent{n}", ("a", "b"), ("o", "p")) for n in range(count))
     seen, did = rng.integers(0, 2, (120, count), np.int16), rng.integers(0, 2, (120, count), np.int16)
     seen[::3] = -1
-    nothing = np.full((120, count), np.nan, np.float32)
-    return Episodes(agents, np.arange(0, 121, 3), seen, did, nothing, 1.0 * did.sum(1), 0.5)
+    unknown = np.full((120, count), np.nan, np.float32)
+    return Episodes(agents, np.arange(0, 121, 3), seen, did, unknown, 1.0 * did.sum(1), 0.5)
 
 
 class _ToyWorld(WorldMethod):

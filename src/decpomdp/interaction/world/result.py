@@ -1,4 +1,4 @@
-"""A fit with the worlds that it was planned in, and the value of any team in them."""
+"""The result of `world`: a team, the fitted worlds, and the value of any team in them."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from decpomdp.worlds.data import Alphabet
 from decpomdp.worlds.flat import before_first_step, world_of
 from decpomdp.worlds.posterior import Posterior
 
-RARE = 3.0  # expected visits of a state and joint action below which the episodes hardly have it
+RARE = 3.0  # expected visits below which a pair of state and joint action is rare in the episodes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +25,7 @@ class Judgement:
     drawn
         [w, k] in k worlds drawn from the posterior of each.
     outside
-        Share of the team's discounted steps where the episodes hardly went, in the best world.
+        Share of the team's discounted steps in situations that are rare in the episodes, in the best world.
     """
 
     values: NDArray[np.float64]
@@ -40,7 +40,7 @@ class WorldFit(Fit):
     Attributes
     ----------
     team
-        What was learned.
+        The learned team.
     world
         The posterior mean of the best world: a Dec-POMDP that can be saved, planned on and simulated.
     posteriors
@@ -48,9 +48,9 @@ class WorldFit(Fit):
     alphabet
         The symbols of the episodes: actions, observations, reward values and discount.
     trace, stopped, seconds, settings, seed, facts
-        As in `Fit`. Facts: `value` of the team in the world, `low` and `high` of its interval (None where the episodes
-        do not support one), `states`, `memory`, `worlds`, `outside` (share of the team's steps where the episodes
-        hardly went) and `warnings`.
+        As in `Fit`. Facts: `value` of the team in the world, `low` and `high` of its interval (None if there is none),
+        `states`, `memory`, `worlds`, `outside` (share of the team's steps in situations that are rare in the episodes)
+        and `warnings`.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class WorldFit(Fit):
         return world_of(self._alphabet("draw"), self.posteriors[0], tables, "drawn world")
 
     def judge(self, team: Team, draws: int = 10, seed: int = 0) -> Judgement:
-        """The values of any team in the fitted worlds; in rare steps as cautious as the fit itself."""
+        """The values of any team in the fitted worlds, with the treatment of rare steps that the fit used."""
         alphabet = self._alphabet("judge")
         values, drawn = [], []
         for w, posterior in enumerate(self.posteriors):
@@ -90,9 +90,9 @@ class WorldFit(Fit):
         outside = visits_outside(team, self.posteriors[0], alphabet)
         return Judgement(np.array(values), np.array(drawn), outside)
 
-    def _alphabet(self, asked: str) -> Alphabet:
+    def _alphabet(self, caller: str) -> Alphabet:
         if self.alphabet is None:
-            raise InputError(f"{asked}: expected a fit with a world, got one that was stopped before")
+            raise InputError(f"{caller}: expected a fit with a world, got one that was stopped earlier")
         return self.alphabet
 
 
@@ -105,6 +105,6 @@ def value_in(alphabet: Alphabet, world: DecPOMDP, team: Team) -> float:
 
 
 def visits_outside(team: Team, posterior: Posterior, alphabet: Alphabet) -> float:
-    """Share of the team's discounted steps in pairs of state and joint action that the episodes hardly have."""
+    """Share of the team's discounted steps in pairs of state and joint action that are rare in the episodes."""
     rare = (posterior.counts.pay.sum(-1) < RARE) * (1 - alphabet.discount)  # [v, z]
     return float(np.clip(value_in(alphabet, world_of(alphabet, posterior, paid=rare), team), 0.0, 1.0))

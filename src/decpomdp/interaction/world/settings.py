@@ -8,7 +8,7 @@ from decpomdp.core.settings import Settings
 
 
 class World(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="world"):
-    """Latent worlds fitted to recorded episodes, planned in, and used to judge. Needs no behaviour probabilities.
+    """Recorded episodes: fit latent worlds, plan in them, evaluate the plans. Needs no behaviour probabilities.
 
     Examples
     --------
