@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 SHELL := /bin/bash
-unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of processes; each would compile our modules anew
+unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of processes; each would compile our modules again
 
 .PHONY: help demo test lint ratchet unit browser test-slow test-sumo test-oldest bench faults reliability docs setup lock audit clean
 
@@ -15,13 +15,13 @@ help:
 	@echo "make test-slow  the longer checks"
 	@echo "make test-sumo  the checks that need SUMO (installs libsumo, 370 MB)"
 	@echo "make test-oldest  the quick tests with the oldest versions that pyproject.toml allows"
-	@echo "make lock       write the locked versions and their digests again, and the list of licences"
-	@echo "make audit      the locks, and known vulnerabilities of what they name"
+	@echo "make lock       update the locked versions, their digests and the list of licences"
+	@echo "make audit      check the locks, and look up known vulnerabilities of the locked packages"
 	@echo "make faults     inject faults, report which ones the tests miss (an hour)"
 	@echo "make bench      speed, compared with other libraries (installs them)"
 	@echo "make reliability  the figures of docs/reliability.md (an hour or two; installs atheris)"
 	@echo "make docs       the documentation site, in site/"
-	@echo "make clean      remove everything that these made"
+	@echo "make clean      remove all files made by these targets"
 
 setup: $(READY)
 
@@ -61,7 +61,7 @@ lint: $(READY)
 	@echo "== import directions"
 	@$(BIN)/lint-imports
 
-# the page is looked at in a real browser: without one, those tests are skipped and say so
+# tests of the page need a browser: without one they are skipped
 browser:
 	@command -v chromium >/dev/null || { echo "== installing chromium"; \
 	  root=$$([ "$$(id -u)" = 0 ] || echo "sudo -n"); \

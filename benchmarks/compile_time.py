@@ -1,12 +1,12 @@
 """What a first command compiles: kernels, signatures, and seconds of processor time, with an empty cache.
 
     python benchmarks/compile_time.py                          the commands of COMMANDS, in this order
-    python benchmarks/compile_time.py plan                     those whose name begins so
+    python benchmarks/compile_time.py plan                     those whose name begins with "plan"
     python benchmarks/compile_time.py --details                also every specialisation, the most expensive first
     python benchmarks/compile_time.py --json                   the totals, for comparison by a script
 
 Every command runs in a process of its own. `kernels` and `specialisations` do not depend on the machine, seconds do.
-What a second process compiles meanwhile (`core.run.warm_up`) is not listed; its seconds are a figure of their own.
+Code compiled by a second process at the same time (`core.run.warm_up`) is not listed; its seconds are shown separately.
 `own` seconds of a function exclude the functions that it had to wait for; numba's library functions (`np.empty`, ...)
 are compiled like ours and listed with their module.
 """

@@ -65,7 +65,7 @@ class Batch(NamedTuple):
     rewards: Tensor  # [k, 1, t]
     real: Tensor  # [k, 1, t] 1: a step of the episode
     backed: Tensor  # [k, 1, t] 1: what follows is known
-    onward: Tensor  # [k, 1, t] 1: the episode goes on
+    onward: Tensor  # [k, 1, t] 1: the episode continues
 
     @classmethod
     def of(cls, data: dp.Episodes) -> "Batch":

@@ -3,13 +3,13 @@
     python benchmarks/estep.py            (make bench installs the peers and runs this)
     python benchmarks/estep.py --episodes 50 --repeats 2 --nodes 4        (a quick look)
 
-An HMM with categorical emissions is the special case in which every action is a symbol and moves depend on nothing.
-Everyone gets the same symbols and the same start, moves and emissions. Before ours is timed, the log likelihood and
-the expected counts of that HMM must agree, hmmlearn's and dynamax's each in its own precision, and on the first
-episodes ours with moves that depend on action and observation, which is what is timed, with a plain forward-backward.
+An HMM with categorical emissions is the special case in which every action is a symbol and transitions depend on the
+node only. All libraries get the same symbols, start, transitions and emissions. Before timing, log likelihood and
+expected counts of that HMM must agree, each in the precision of the other library. Ours with transitions that depend on
+action and observation, which is timed, must agree with a plain forward-backward on the first episodes.
 
-Timed is one filter + count over K = 2000 episodes of T = 40 steps (the log likelihood of every step included; weighing
-left out, the peers have nothing like it), the best of equally many repeats. Ours has transitions that depend on action
+Timed is one filter + count over K = 2000 episodes of T = 40 steps (the log likelihood of every step included, weighing
+excluded: the peers have no such step), the best of equally many repeats. Ours has transitions that depend on action
 (4) and observation (2), the peers one matrix. hmmlearn computes in double precision on one thread; dynamax in single
 precision, pinned to one core, then given two. Ours is timed in both precisions and compared with each peer in the
 peer's own.

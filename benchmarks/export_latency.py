@@ -2,7 +2,7 @@
 
     python benchmarks/export_latency.py
 
-Each form is shown the same random observations; processor time per decision, loop included, best of five runs. Also
+Each form gets the same random observations; processor time per decision, loop included, best of five runs. Also
 the size of the exported Python file, and of the compiled code and tables of the C file.
 """
 

@@ -1,4 +1,4 @@
-"""Throws broken input at every reader of files, guided by what part of the code each input reaches.
+"""Coverage-guided fuzzing of every reader of files.
 
     python benchmarks/fuzz.py [--executions 1000000] [--out fuzz.json] [--only dpomdp team ...] [--seed 0]
 

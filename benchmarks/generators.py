@@ -1,4 +1,4 @@
-"""Whether generated problems teach something: is the best team better than constant and reactive teams?
+"""Whether generated problems need memory: is the best team better than constant and reactive teams?
 
     python benchmarks/generators.py --seeds 5 --agents 2,3 --seconds 5
 

@@ -1,4 +1,4 @@
-"""How often do off-policy intervals hold the exact value? Over many data sets: the tables of docs/offpolicy.md.
+"""How often do off-policy intervals contain the exact value? Over many data sets: the tables of docs/offpolicy.md.
 
     python benchmarks/offpolicy_coverage.py [data sets per case] [confidence] [cases by number, such as 0,3] [seed]
 

@@ -1,4 +1,4 @@
-"""Kills a real process at random moments, continues it, and compares what it leaves with an undisturbed run.
+"""Kills real processes at random moments, resumes them, and compares their files with those of an uninterrupted run.
 
     python benchmarks/reliability.py [--kills 50] [--seed 0] [--only "plan, em" ...] [--out reliability.json]
 

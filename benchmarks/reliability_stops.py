@@ -1,4 +1,4 @@
-"""Ctrl-C twice, sent to real processes: how long the command takes to end, and what is left of its work.
+"""Two interrupts, sent to real processes: how long the command takes to end, and which files it leaves.
 
 A part of `reliability.py`. A run is begun with checkpoints in short order; a moment after the first of them (after the
 first finished cell of a table) it is interrupted, and again within a tenth of a second, as a terminal does it: the

@@ -1,7 +1,5 @@
 """Learn Dec-Tiger and Box pushing by playing (`make demo`), and print the controllers and their exact values."""
 
-import sys
-
 import decpomdp as dp
 
 STEPS = {"dectiger": 20_000_000, "boxpushing": 200_000_000}  # played; the result is the same on every machine
@@ -9,18 +7,14 @@ STEPS = {"dectiger": 20_000_000, "boxpushing": 200_000_000}  # played; the resul
 PUBLISHED = {"dectiger": (-18.63, -32.31, 13.45), "boxpushing": (77.65, 59.95, 224.43)}
 
 
-def watch(row: dict) -> None:
-    line = f"  {row['seconds']:5.0f} s  value about {row['value']:9.3f}  nodes {row['nodes']}  steps {row['steps']:,}"
-    sys.stdout.write(line + ("\r" if sys.stdout.isatty() else "\n"))
-    sys.stdout.flush()
-
-
 def main() -> None:
-    print("the first run compiles for about ten seconds")
     for problem, (sbpr, mcem, planner) in PUBLISHED.items():
-        print(f"== learning {problem}, {STEPS[problem]:,} steps: the learner plays episodes, it never sees the model")
+        steps = STEPS[problem]
+        print(
+            f"== learning {problem}, {steps:,} steps: the learner plays episodes and never sees the model", flush=True
+        )
         model = dp.load(problem)
-        fit = dp.learn(model, steps=STEPS[problem], seed=1, watch=watch)
+        fit = dp.learn(model, steps=steps, seed=1, progress=True)
         exact = dp.evaluate(fit.team, model)
         print()
         print(fit.team.in_words())

@@ -77,7 +77,7 @@ def test_what_was_not_solved_is_not_called_exact(monkeypatch):
     found = exact_value(model, team)
     assert not found.sure
     assert abs(found.value - worth(310, 0.9999)) <= found.error
-    assert found.precision.startswith("not solved to the end: within ")
+    assert found.precision.startswith("not converged: within ")
     v, error = solve(exact.chain_of(model, team))
     assert np.isfinite(v).all()
     assert error <= found.error

@@ -191,7 +191,7 @@ def test_impossible_episodes_leave_the_trivial_interval():
     told = offpolicy_value(logged, Team.of(model, [left, left]), reward_range=(-101, 20))
     assert told.guaranteed == pytest.approx((-101 * 1.9, 20 * 1.9))
     assert told.sample_size == 0
-    assert told.warnings[0] == "no episode of the data is possible under the team: the estimates mean nothing"
+    assert told.warnings[0] == "no episode of the data is possible under the team: the estimates are meaningless"
     assert not any("falls to" in said for said in told.warnings)
     for one in (told.ordinary, told.per_decision, told.self_normalised):
         assert (one.low, one.high) == pytest.approx(told.guaranteed)

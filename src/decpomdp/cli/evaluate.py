@@ -64,7 +64,7 @@ def evaluate(
     if reward_range is not None or confidence is not None:
         raise InputError("--reward-range, --confidence: only with --episodes")
     if problem is None and not team.problem:
-        raise InputError(f"{team_file} names no problem; pass --problem")
+        raise InputError(f"{team_file} names no problem; pass --problem, or --episodes for recorded episodes")
     name = (problem or team.problem).removeprefix(PREFIX)  # a centralised team is evaluated on the one-agent version
     if problem is None:
         runs.reject_code(team_file, f"--problem {runs.CODE}")

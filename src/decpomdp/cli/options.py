@@ -27,7 +27,7 @@ OptionalSeed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Seed of all random numbers. Default: 0.", show_default=False)
 ]
 Bins = Annotated[
-    int | None, typer.Option(min=2, help="The observations of a table are numbers: put them into so many bins.")
+    int | None, typer.Option(min=2, help="The observations of a table are numbers: put them into this many bins.")
 ]
 Discount = Annotated[float | None, typer.Option("--discount", help="Discount to use instead of the problem's own.")]
 Engine = Annotated[

@@ -30,7 +30,7 @@ class Fit:
     stopped
         Why the run ended: "converged", "iterations", "sweeps", "steps", "time limit", "callback" or "interrupted".
     seconds
-        Duration of the run, without compiling.
+        Duration of the run. Compiling is not counted if time is limited or progress is shown.
     settings
         The settings of the method, defaults included.
     seed

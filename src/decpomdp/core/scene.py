@@ -68,7 +68,7 @@ class GridScene:
 
 @dataclass(frozen=True, slots=True)
 class Street:
-    """One queue of cars: they come from `start`, wait before `stop` and go on to `end`.
+    """One queue of cars: they come from `start`, wait before `stop` and continue to `end`.
 
     A street through several lights has one queue, before the first light. An approach to a single light has the same
     `stop` and `end`. Streets run along a row or along a column.

@@ -1,7 +1,7 @@
 """Cooperative box pushing: two robots, two small boxes each can push alone, and a large one that needs both.
 
-The place: a row of four cells, walls to the south and at both ends. North of cells 1 and 4 stands a small box each,
-north of cells 2 and 3 one large box as wide as both; behind the boxes lies the goal.
+The place: a row of four cells, walls to the south and at both ends. North of cells 1 and 4 is a small box each,
+north of cells 2 and 3 one large box as wide as both; behind the boxes is the goal.
 States: four goal states, then s<cell><heading><cell><heading> for the left robot (agent 1) and the right one (agent 2),
 headings N, E, S, W. They never pass each other. Start: s1E4W, at the two ends, facing each other.
 Actions: turnLeft, turnRight, moveForward, stay. Observations: what is in the cell ahead (emptyField, wall,
@@ -16,9 +16,9 @@ Dynamics: each robot's action succeeds with probability 0.9, independently, othe
 
 Rewards, paid for the attempt, whether or not it succeeds: -0.1 per robot and step; moving forward brings 10 against a
 small box and -5 against a wall, the other robot, the large box alone, or an empty cell that the other robot wants to
-enter too; 100 for both against the large box. The step spent in a goal state brings 0.
+enter too; 100 for both against the large box. The step spent in a goal state pays 0.
 
-One misprint of the published table is kept so that values compare: from s2E4W with both moving forward, when only the
+One misprint of the published table is kept, for comparable values: from s2E4W with both moving forward, when only the
 left robot succeeds, the right one ends up heading S (s3E4S) where the rules say W.
 
 Source: S. Seuken, S. Zilberstein. Improved memory-bounded dynamic programming for decentralized POMDPs. UAI 2007.
@@ -48,7 +48,7 @@ MISPRINT = ("s2E4W", ("moveForward", "moveForward"), (True, False), "s3E4S")  # 
 
 
 class Pose(NamedTuple):
-    """Where one robot stands and where it looks."""
+    """Cell and heading of one robot."""
 
     cell: int
     heading: str
@@ -97,7 +97,7 @@ def _label(poses: Poses) -> str:
 
 
 def _ahead(poses: Poses) -> Pair:
-    """What each robot has before it."""
+    """The thing in front of each robot."""
     one, other = poses
     return _before(one, other.cell), _before(other, one.cell)
 
@@ -127,14 +127,14 @@ def _reward(poses: Poses, pair: Pair) -> float:
 
 def _outcomes(poses: Poses, pair: Pair) -> dict[str, float]:
     """Every next state with its probability: each action succeeds or is replaced by stay."""
-    found: dict[str, float] = {}
+    outcomes: dict[str, float] = {}
     for success in product((True, False), repeat=2):
         one, other = (action if done else "stay" for action, done in zip(pair, success, strict=True))
         misprinted = (_label(poses), pair, success) == MISPRINT[:3]
         after = MISPRINT[3] if misprinted else _after(poses, (one, other))
         chance = SUCCESS ** sum(success) * (1 - SUCCESS) ** (2 - sum(success))
-        found[after] = found.get(after, 0.0) + chance
-    return found
+        outcomes[after] = outcomes.get(after, 0.0) + chance
+    return outcomes
 
 
 def _after(poses: Poses, pair: Pair) -> str:
@@ -158,7 +158,7 @@ def _turned_or_moved(pose: Pose, action: str, met: str | None) -> Pose:
 
 
 def _scene(state: str, poses: Poses | tuple[()]) -> list[dict[str, object]]:
-    """In a goal state the robots are nowhere."""
+    """The things to draw; there are no robots in a goal state."""
     moved = {"left": ("leftBoxAtGoal", "bothSmallAtGoal"), "right": ("rightBoxAtGoal", "bothSmallAtGoal")}
     shown: list[dict[str, object]] = [
         {"kind": "zone", "column": 0, "row": 0, "width": 4, "label": "goal"},

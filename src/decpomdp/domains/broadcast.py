@@ -5,8 +5,7 @@ Actions: send, wait. Observations: Collision, No-Collision.
 
 Dynamics, independent for the two nodes: a node that waits keeps its message; an empty buffer receives a new message
 with probability 0.9 at agent 1 and 0.1 at agent 2. A node that sends empties its buffer, which may be refilled at once
-with the same probability. That holds after a collision too: when both send, both messages are gone, though neither
-got through.
+with the same probability. This also holds after a collision: when both send, both messages are lost.
 
 Observations: each node, independently, notices whether both have sent with accuracy 0.9: it sees Collision with
 probability 0.9 after (send, send) and with probability 0.1 after anything else.

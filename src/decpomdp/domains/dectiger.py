@@ -3,9 +3,9 @@
 States: tiger-left, tiger-right; uniform at the start.
 Actions: listen, open-left, open-right. Observations: hear-left, hear-right.
 
-Dynamics: while both listen nothing moves, and each agent, independently of the other, hears the tiger on its true
-side with probability 0.85. As soon as anyone opens a door the tiger is placed again behind a door chosen by a fair
-coin, and what the agents hear in that step is uniform noise.
+Dynamics: while both listen the state does not change, and each agent, independently of the other, hears the tiger on
+its true side with probability 0.85. If any agent opens a door, the tiger is placed behind a random door, and the
+observations of that step are uniform noise.
 
 Rewards: listening costs 1. An agent that opens the treasure's door while no agent opens the tiger's gains 10. Meeting
 the tiger costs the team 100, or only 50 when both open its door together, and a treasure opened in the same step is
@@ -15,7 +15,8 @@ then lost:
     one treasure, one listens         9          both the tiger's door           -50
     one tiger, one listens         -101          different doors                -100
 
-For n agents, our own generalisation: nothing moves while all listen; the tiger costs 50 only if all open its door.
+For n agents, our own generalisation: the state does not change while all listen; the tiger costs 50 only if all open
+its door.
 The skewed version starts with the tiger on the left with probability 0.8.
 
 Source: R. Nair, M. Tambe, M. Yokoo, D. Pynadath, S. Marsella. Taming decentralized POMDPs: towards efficient policy
@@ -39,9 +40,8 @@ TIGER_TOGETHER = -50.0
 def build(agents: int = 2, discount: float = 0.9, name: str = "dectiger", left: float = 0.5) -> DecPOMDP:
     """A tiger is behind one of two doors, a treasure behind the other. Agents listen or open a door.
 
-    While all listen, each hears the tiger on its true side with probability 0.85. When anyone opens a door, the tiger
-    is placed again at random. Opening the treasure's door together pays most; the tiger costs least if all meet it
-    together.
+    While all listen, each hears the tiger on its true side with probability 0.85. When an agent opens a door, the tiger
+    is placed at random. Opening the treasure's door together pays most; the tiger costs least if all open its door.
     """
 
     def transition(state: str, actions: tuple[str, ...]) -> object:
@@ -68,7 +68,7 @@ def build(agents: int = 2, discount: float = 0.9, name: str = "dectiger", left: 
 
 
 def skewed(discount: float = 0.9) -> DecPOMDP:
-    """Dec-Tiger with the tiger on the left with probability 0.8 at the start; all else is the same."""
+    """Dec-Tiger that starts with the tiger on the left with probability 0.8."""
     return build(discount=discount, name="skewedtiger", left=0.8)
 
 

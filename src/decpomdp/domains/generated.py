@@ -1,7 +1,7 @@
 """Random structured problems for two to four agents: a kind, a number of agents, a size and a seed give one problem.
 
-Every kind is a reason to remember or to coordinate: the best team is usually better than the best constant joint action
-and than the best team that only reacts to its last observations (`benchmarks/generators.py` measures by how much).
+Every kind requires memory or coordination: the best team is usually better than the best constant joint action and than
+the best team that only reacts to its last observations (`benchmarks/generators.py` measures the difference).
 Numbers are drawn from short decimals. Odd seeds are for development, even ones for measuring (CONTRIBUTING.md).
 """
 
@@ -54,7 +54,7 @@ def build(kind: str, agents: int, size: int, seed: int, discount: float = 0.9, n
 
 
 def blurred(true: Hashable, values: Sequence[Hashable], accuracy: float) -> dict[Hashable, float]:
-    """What is seen of a value: itself with this probability, else any other."""
+    """A noisy observation: the true value with probability `accuracy`, otherwise any other."""
     if len(values) == 1:
         return {true: 1.0}
     return {value: accuracy if value == true else (1 - accuracy) / (len(values) - 1) for value in values}

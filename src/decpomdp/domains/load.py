@@ -27,7 +27,7 @@ Problem = str | os.PathLike[str] | DecPOMDP | Simulator
 def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecPOMDP | Simulator:
     """The built-in problem of that name, or the model in that `.dpomdp` file (gzipped or not).
 
-    Most problems are models. Some are too large to be written down and can only be played: simulators.
+    Most problems are models. Some are too large for tables and can only be played: simulators.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     Raises
     ------
     InputError
-        No problem has that name, or the discount is none.
+        No problem has that name, or the discount is not from 0 to 1.
     FormatError
         The file cannot be read; says where.
 
@@ -102,10 +102,10 @@ def opened(problem: Problem, discount: float | None = None) -> DecPOMDP | Simula
 
 def load_model(problem: str | os.PathLike[str] | DecPOMDP, discount: float | None = None) -> DecPOMDP:
     """Like `opened`, for problems with a model."""
-    found = opened(problem, discount)
-    if not isinstance(found, DecPOMDP):
-        raise InputError(f"problem: expected one with a model, got {found.name}, which can only be played")
-    return found
+    result = opened(problem, discount)
+    if not isinstance(result, DecPOMDP):
+        raise InputError(f"problem: expected one with a model, got {result.name}, which can only be played")
+    return result
 
 
 def _is_file(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Maintenance of a k-out-of-n system: each agent keeps one component; the system runs while k of n work.
+"""Maintenance of a k-out-of-n system: each agent maintains one component; the system runs while k of n work.
 
 States: the condition of every component: new, worn or failed; all new at the start.
 Actions: run, inspect, repair. Observations: good or bad.
@@ -28,7 +28,7 @@ COSTS = {"run": 0.0, "inspect": -0.2, "repair": -1.0}
 
 
 def build(n: int = 3, k: int = 2, discount: float = 0.9, name: str = "maintenance") -> DecPOMDP:
-    """Each of n agents keeps one component of a system that runs while k of them work; it runs, inspects or repairs it.
+    """Each of n agents runs, inspects or repairs one component of a system that runs while k components work.
 
     Components wear unseen; inspection shows the condition with accuracy 0.9. The system earns 2 per step while it runs
     and loses 8 otherwise; a component under repair does not work. A reconstruction: the numbers are ours.

@@ -2,15 +2,15 @@
 
 States: 64 * site of agent 1 + 16 * site of agent 2 + mask, where bit k of the mask says that site k is done. The sites
 form a square numbered column by column (0 top left, 1 bottom left, 2 top right, 3 bottom right). Both rovers start at
-site 0 with nothing done (state 0). Sites 0 and 3 want to be drilled by both rovers together, sites 1 and 2 want to be
+site 0 with nothing done (state 0). Sites 0 and 3 must be drilled by both rovers together, sites 1 and 2 must be
 sampled.
 Actions: up, down, left, right, drill, sample. Observations: the rover's own site and whether it is done, without
 error ("s3notampled" is spelt as in the published file).
 
 Dynamics: a move succeeds with probability 0.9, independently for the rovers, otherwise the rover stays; moving off the
-square leaves it where it is. Drilling or sampling marks the rover's site as done for certain, rightly or wrongly. After
-a step in which some rover worked and all four sites are done, everything starts again in state 0. (States with all
-sites done are never reached; from them two moving rovers just drive.)
+square leaves it where it is. Drilling or sampling always marks the rover's site as done, even if it was the wrong
+action. After a step in which a rover worked and all four sites are done, the state is 0 again. (States with all sites
+done are never reached; in them, moving rovers only drive.)
 
 Rewards, where "fresh" means not done before the step:
     - A rover that moves costs 0.1.

@@ -12,9 +12,9 @@ Dynamics, independent for the two robots:
     search big      high becomes low with probability 0.5; low runs empty with probability 0.3
 A robot whose battery runs empty is carried back to the charger and continues with a high battery.
 
-Rewards: every robot that ran empty costs 10, and the team brings nothing home in that step. When none did, each
-search for a small can brings 2, and a search for a big can brings 5 if both robots do it and 0 if one does. The table
-holds the expectation over which robots run empty.
+Rewards: every robot that ran empty costs 10, and the team collects no can in that step. When none did, each search for
+a small can pays 2, and a search for a big can pays 5 if both robots do it and 0 if one does. The table has the
+expectation over which robots run empty.
 
 Source: C. Amato, D. Bernstein, S. Zilberstein. Optimizing memory-bounded controllers for decentralized POMDPs.
 UAI 2007.
@@ -72,5 +72,5 @@ def _low(battery: int, action: str) -> float:
 def _reward(state: int, actions: tuple[str, ...]) -> float:
     empty = [RUNS_EMPTY[a] if battery == LOW else 0.0 for a, battery in zip(actions, BATTERIES[state], strict=True)]
     cans = SMALL_CAN * actions.count(SMALL) + (BIG_CAN if actions == (BIG, BIG) else 0.0)
-    nobody_empty = (1 - empty[0]) * (1 - empty[1])
-    return nobody_empty * cans + RESCUE * (empty[0] + empty[1])
+    none_empty = (1 - empty[0]) * (1 - empty[1])
+    return none_empty * cans + RESCUE * (empty[0] + empty[1])

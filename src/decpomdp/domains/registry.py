@@ -1,7 +1,7 @@
 """The names of the built-in problems, one line about each, and where they are built.
 
-A name may carry parameters: `firefighting:3,4,3` or `firefighting:houses=4`. Modules are imported only when a problem
-is built, so that listing stays cheap.
+A name may have parameters: `firefighting:3,4,3` or `firefighting:houses=4`. Modules are imported only when a problem
+is built, so that listing is fast.
 """
 
 import difflib

@@ -2,7 +2,8 @@
 
 `from_rules` explains rules and their results. A tuple with dictionaries or sets in it stands for independent parts:
 `({0: 0.1, 1: 0.9}, "full")` is `(0, "full")` with probability 0.1 and `(1, "full")` with 0.9. Rules of one agent are
-asked once for each: transitions give this agent's factor of the state, observations are independent, rewards are added.
+called once for each: transitions give this agent's factor of the state, observations are independent, rewards are
+added.
 
 Probabilities and rewards are rounded to 12 decimals, so that 0.1 * 0.9 is 0.09 as it would be in a printed table.
 """
@@ -54,7 +55,7 @@ def from_rules(
     """Build a model from rules: functions of states, actions and observations by name.
 
     Rules take what they depend on, by these names: `state`, `actions` (a tuple, one per agent), `next_state`, `agent`
-    (a number from 0) and `action` (this agent's own). A rule with `agent` or `action` describes one agent and is asked
+    (a number from 0) and `action` (this agent's own). A rule with `agent` or `action` describes one agent and is called
     for each. Rules return a value, a dictionary of probabilities, a list of pairs (value, probability) or a set of
     equally likely values; a tuple with such dictionaries, lists or sets stands for independent parts.
 
@@ -69,18 +70,18 @@ def from_rules(
     transition
         Takes `state` and `actions`; gives the next state. With `agent`: this agent's factor of the next state.
     observation
-        Takes `next_state` and `actions`; gives a tuple, one observation per agent. With `agent`: what this agent sees.
+        Takes `next_state` and `actions`; gives a tuple, one observation per agent. With `agent`: this agent's own.
     reward
         Takes `state`, `actions` and `next_state`; gives a number for the whole team. With `agent`: this agent's share.
         Several functions are added up.
     agents
-        How many (2 if nothing else says so), or their names.
+        Their number (default: that of the names in `actions` or `observations`, otherwise 2), or their names.
     discount
         From 0 to 1.
     name
-        For people.
+        Name of the problem.
     scene
-        Takes `state`; gives what stands where, for the page: dictionaries with `kind` ("agent", "box", "site" or
+        Takes `state`; gives the things to draw: dictionaries with `kind` ("agent", "box", "site" or
         "zone"), `column`, `row` and, where they apply, `label`, `width`, `turn` (degrees clockwise from up), `done`.
 
     Returns
@@ -91,7 +92,7 @@ def from_rules(
     Raises
     ------
     InputError
-        A rule gives something impossible; says which rule, for which state and actions, expected and got.
+        A rule gives an invalid result; the message has the rule, its arguments, expected and got.
 
     Examples
     --------
@@ -154,7 +155,7 @@ class _Names:
             raise InputError(f"{what}: expected distinct names, got {twice!r} twice")
 
     def check(self, where: str, value: object) -> None:
-        """Refuse a value that is not one of these names."""
+        """Reject a value that is not one of these names."""
         if value in self.number:
             return
         close = difflib.get_close_matches(_label(value), self.labels, n=1, cutoff=0.6)
@@ -171,7 +172,7 @@ class _Joint:
         self.number = {values: place for place, values in enumerate(product(*(part.values for part in parts)))}
 
     def check(self, where: str, value: object) -> None:
-        """Refuse a value that is not a tuple of one observation per agent."""
+        """Reject a value that is not a tuple of one observation per agent."""
         if not isinstance(value, tuple) or len(value) != len(self.parts):
             wanted = f"a tuple of {len(self.parts)} observations, one per agent"
             raise InputError(f"{where}: expected {wanted} (or a rule that takes `agent`), {_got(value)}")
@@ -180,7 +181,7 @@ class _Joint:
 
 
 class _Asked:
-    """A rule and the answers it gave."""
+    """A rule and a cache of its results."""
 
     def __init__(self, name: str, rule: Rule, label: str = "") -> None:
         self.name, self.label, self.rule = name, label or name, checks.callback(label or name, rule)
@@ -207,7 +208,7 @@ class _Asked:
         return [self._answer({**known, "agent": n, "action": own}, n, read) for n, own in every]
 
     def _answer(self, known: Mapping[str, Any], n: int, read: Callable[[str, int, Any], Any]) -> Any:
-        """Every question is asked once."""
+        """Every combination of arguments is evaluated once."""
         given = {name: known[name] for name in self.takes}
         key = (known.get("agent"), *given.values())
         if key not in self.answers:
@@ -222,7 +223,7 @@ class _Asked:
         return self.answers[key]
 
     def table(self, space: _Names | _Joint, axes: Mapping[str, Sequence[Any]]) -> NDArray[np.float64]:
-        """[*axes, value]: the probabilities of every value; an axis on which nothing depends is repeated."""
+        """[*axes, value]: the probabilities of every value; axes without an effect are repeated."""
         shape = tuple(map(len, axes.values()))
         used = [
             range(size) if name in self.takes or (name == "actions" and self.of_one) else range(1)

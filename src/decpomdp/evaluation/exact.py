@@ -1,7 +1,7 @@
 """The exact value of a team on a model: the Bellman equation of the chain over (state, joint node), see `fixed_point`.
 
-For a deterministic team the chain is over reachable pairs only (`reachable`); so it is for other teams where the
-equation over all pairs was not solved.
+For a deterministic team the chain is over reachable pairs only (`reachable`); also for other teams if the equation over
+all pairs was not solved.
 """
 
 import math
@@ -76,7 +76,7 @@ class ExactValue:
     @property
     def precision(self) -> str:
         """In words: exact, or within which error."""
-        return "exact" if self.sure else f"not solved to the end: within {self.error:.3g}"
+        return "exact" if self.sure else f"not converged: within {self.error:.3g}"
 
 
 class TeamOnModel:

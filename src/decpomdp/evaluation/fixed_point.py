@@ -2,17 +2,16 @@
 
 B x = b + L x, where L contracts by c, its largest row sum: the discount, apart from rounding in rows of probabilities.
 The first iterations are corrections, each a Krylov solve (BiCGSTAB, matrix-free) of (1 - L) d = B x - x; then come
-plain iterations x <- B x, which always converge, but slowly where the discount is near 1. For any x,
+plain iterations x <- B x, which always converge, but slowly if the discount is near 1. For any x,
 
   |B x - x*| <= c max |B x - x| / (1 - c).
 
-`solve` applies this to the Bellman equation of a chain and proves the error of the answer. Where the iterations did not
+`solve` applies this to the Bellman equation of a chain and bounds the error of the result. If the iterations did not
 converge, it tries again with factors of the matrix as preconditioner: exact factors of a small matrix, incomplete ones
-of a large sparse matrix. Long cycles defeat unpreconditioned Krylov methods (their eigenvalues lie on a circle), and
-are easy with factors.
+of a large sparse matrix. Krylov methods without preconditioner fail for long cycles, whose eigenvalues lie on a circle.
 
-A chain holds rewards divided by a power of two, which changes no digit: the Krylov method's test for a breakdown is
-absolute. Its values and errors are in that unit.
+A chain has rewards divided by a power of two, which changes no digit, because the Krylov method's test for a breakdown
+is absolute. Its values and errors are in that unit.
 """
 
 from collections.abc import Callable
@@ -29,16 +28,16 @@ Apply = Callable[[Floats, bool], Floats]  # (x, True): B x; (x, False): L x
 Solve = Callable[[Floats], Floats]  # about (1 - L)^-1, of flat vectors
 
 EPS = float(np.finfo(float).eps)
-ROUNDING = 1e-11  # of the largest reward: the precision asked for
-VISIBLE = 1e-8  # of the largest value: a larger error is worth a second attempt
+ROUNDING = 1e-11  # requested precision, relative to the largest reward
+VISIBLE = 1e-8  # error, relative to the largest value, above which there is a second attempt
 SMALL = 3000  # pairs whose matrix may be factored exactly
 LARGE = 20_000_000  # positive entries of a matrix that may be factored incompletely
-FILL = 10  # how many times more entries incomplete factors may have
+FILL = 10  # factor by which incomplete factors may have more entries
 DROP = 1e-5  # relative size of entries that they leave out
 
 
 class Scheme(NamedTuple):
-    """How a caller iterates. All schemes find the same fixed point; the last digits depend on every field."""
+    """Parameters of the iteration. All schemes find the same fixed point; the last digits depend on every field."""
 
     corrections: int  # Krylov solves, each on the residual of the last one
     passes: int  # plain iterations after them, at most
@@ -124,8 +123,8 @@ class Allowance:
     """
 
     start: float  # total distance from 1 of the sums of the rows that say where the chain starts
-    rows: float  # the same of all rows of actions, transitions and observations
-    gross: float  # the largest expected reward if none cancelled another, in the unit of the chain
+    rows: float  # the same for all rows of actions, transitions and observations
+    gross: float  # the largest expected absolute reward, in the unit of the chain
 
 
 def allowance(model: DecPOMDP, team: Team, gross: float) -> Allowance:
@@ -180,14 +179,14 @@ def solve(chain: MarkovChain) -> tuple[Floats, float]:
 
 
 def rounding(chain: MarkovChain, v: Floats) -> float:
-    """How far v, and its expectation at the start, may be off where the equation holds to the last digit."""
+    """Error by rounding of v and of its expectation at the start, if the equation holds to the last digit."""
     allowed, size = chain.allowance, float(np.abs(v).max())
     each = (8 * EPS + row_sum_error(chain) + allowed.rows) * max(size, allowed.gross)
     return each * _effective_horizon(chain) + allowed.start * size if each else 0.0
 
 
 def row_sum_error(chain: MarkovChain) -> float:
-    """How far a row of the chain's probabilities, times the discount, may be from summing to the discount."""
+    """Largest difference between the sum of a row of the chain, times the discount, and the discount."""
     return float(np.abs(_sums(chain) - chain.discount).max())
 
 

@@ -58,7 +58,7 @@ class Buffers:
         return np.empty(size, precision).reshape(rows, columns)
 
     def give(self, used: NDArray[np.floating]) -> None:
-        """Return an array to the pool; the caller must not use it any more."""
+        """Return an array to the pool; the caller must not use it afterwards."""
         flat = used.base if isinstance(used.base, np.ndarray) else used.reshape(-1)
         while isinstance(flat.base, np.ndarray):
             flat = flat.base

@@ -1,7 +1,7 @@
 """An episode as one animated file: an SVG without scripts, which plays in any browser and as an image, or a GIF.
 
-SVG: moves take the beginning of their step, lights switch; only changes are written, so that the file stays small. GIF:
-painted by Pillow (`pip install decpomdp[data]`) at twice the size and reduced, which smooths the edges.
+SVG: moves happen at the beginning of a step, lights switch; only changes are written, to keep the file small. GIF:
+painted by Pillow (`pip install decpomdp[data]`) at twice the size and reduced, for smooth edges.
 """
 
 import io
@@ -28,7 +28,7 @@ MOVING = 0.3  # of a step, for moves
 LARGEST = 4_000_000  # bytes
 LONGEST = 104  # characters of a caption
 FEW = 3  # agents whose actions are in the caption
-FINER = 2  # a GIF is painted so many times as large
+FINER = 2  # factor by which a GIF is painted larger and then reduced
 
 
 def animated_svg(replay: Replay, title: str) -> str:
@@ -56,7 +56,7 @@ def animated_svg(replay: Replay, title: str) -> str:
         height=round(WIDTH * height / width),
     ).translate(NO_XML)
     if len(content) > LARGEST:
-        raise InputError(f"animation: expected at most {LARGEST} bytes, got {len(content)}: too much moves in {title}")
+        raise InputError(f"animation: expected at most {LARGEST} bytes, got {len(content)} for {title}")
     return content + "\n"
 
 
@@ -91,7 +91,7 @@ def _caption(film: Film, words: str) -> Mark:
 
 
 def _part(part: Part) -> Markup:
-    """A part with all that moves it: a line's ends inside its shape, a turn inside a group of its own."""
+    """A part with its animations: those of a line's ends inside its shape, a turn inside its own group."""
     moving = {what: _animation(what, values[0]) for what, values in part.changes.items()}
     line = [moving.pop(what) for what in ("x2", "y2") if what in moving]
     turn = moving.pop(TURN, None)
@@ -100,7 +100,7 @@ def _part(part: Part) -> Markup:
 
 
 def _animation(what: str, values: Sequence[ChangeValue]) -> Markup:
-    """Makes one change happen, step by step."""
+    """The animation of one property over all steps."""
     moves = what not in (DISPLAY, TURN)
     times, taken = [0.0], [values[0]]
     for t in range(1, len(values)):
@@ -164,12 +164,12 @@ def _painted(film: Film, t: int, words: str, looks: Looks) -> "Image":
 
 
 def _draw(pen: Any, shape: Mark, look: Look, scale: float, turn: float, shift: XY, origin: XY) -> None:
-    """One shape, turned (lines and polygons) and shifted, with a pen of Pillow."""
+    """Draw one shape with Pillow, turned (lines and polygons) and shifted."""
     (fill, stroke), at = look, shape.at
     c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
 
     def on(x: float, y: float) -> XY:
-        """Where a point of the shape lies in the image."""
+        """The place of a point of the shape in the image."""
         return (shift[0] + c * x - s * y - origin[0]) * scale, (shift[1] + s * x + c * y - origin[1]) * scale
 
     if shape.kind == "rect" and (fill or stroke):

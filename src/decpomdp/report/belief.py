@@ -1,8 +1,8 @@
 """Uncertainty of the learner: intervals over teams drawn from its posterior.
 
 A drawn team is one controller per agent that the data allow. For every occupied node: its share of the time and the
-probability of each action, as intervals that hold 90% of the draws. The summary is small enough for run.json, where a
-page that is made again finds it.
+probability of each action, as intervals that contain 90% of the draws. The summary is stored in run.json, for pages
+that are made later.
 """
 
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ def belief(team: Team, summary: Belief) -> Markup:
     """The section of the page."""
     note = (
         f"Bars span {summary.level:.0%} of {summary.draws} teams drawn from the posterior; the mark is the posterior "
-        "mean. Share of time: how much the drawn teams use the node."
+        "mean. Share of time: in episodes of the drawn teams."
     )
     agents = [_agent(agent, one) for agent, one in zip(team.agents, summary.agents, strict=False)]
     return tag("div", tag("p", note, class_="note"), tag("div", *agents, class_="beliefs"))

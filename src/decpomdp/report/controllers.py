@@ -10,7 +10,7 @@ from decpomdp.report.text import controller_in_words
 
 FEW = 6  # agents that are all unfolded
 MOST_DRAWN = 150  # agents
-SHRINK, SIDES = 0.85, 40.0  # a graph may be drawn a little smaller so that two fit side by side; pixels around it
+SHRINK, SIDES = 0.85, 40.0  # smallest scale of a graph, to fit two side by side; pixels around it
 READING = (
     "A box is a node: its action, its number and its share of the time (filled part). An arrow is a move, labelled "
     "with the observations that cause it; a thicker one is taken more often. "
@@ -23,7 +23,7 @@ def reading(source: str) -> Markup:
 
 
 def controllers(team: Team, uses: Sequence[Use], key: str) -> Markup:
-    """One figure per agent; `key` sets runs of one page apart."""
+    """One figure per agent; `key` identifies the run in a page of several."""
     figures = [_agent(team, n, use, f"{key}-agent{n}") for n, use in enumerate(uses[:MOST_DRAWN])]
     if len(figures) <= FEW:
         return tag("div", *figures, class_="controllers")
@@ -69,6 +69,6 @@ def _agent(team: Team, n: int, use: Use, key: str) -> Markup:
     bar = tag("div", title, rare, tag("span", *buttons, class_="zoom"), class_="bar")
     view = tag("div", graph.drawn, class_="view", tabindex="0", role="group", aria_label=f"Graph of {agent.name}")
     room = f"flex-basis:{SHRINK * graph.width + SIDES:.0f}px"
-    why = "not reachable from the start" if use.nodes is None else "hardly ever used"
+    why = "not reachable from the start" if use.nodes is None else "rarely used"
     left_out = tag("p", f"Nodes {why}: {', '.join(map(str, graph.idle))}", class_="note") if graph.idle else None
     return tag("figure", bar, view, left_out, words, class_="controller", style=room)

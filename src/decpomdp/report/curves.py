@@ -1,7 +1,7 @@
 """Learning curves: every numeric column of a trace against steps, sweeps, iterations or seconds.
 
-The columns, their names and the ranges of the charts are chosen here; the page's script draws them. Values so far out
-that nothing else could be seen are cut off, and the caption says so.
+The columns, their names and the ranges of the charts are chosen here; the page's script draws them. Outliers that
+would hide all other values are cut off, and the caption says so.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ Trace = Mapping[str, Sequence[object]]
 
 AXES = {"steps": "joint steps", "sweep": "sweeps", "iteration": "iterations", "seconds": "seconds"}
 NARROWEST, WIDEST = 1e-300, 1e300  # of an axis: others would overflow
-COMPARED = {**AXES, "seconds": "seconds since the first row"}  # of several runs: the first may have compiled
+COMPARED = {**AXES, "seconds": "seconds since the first row"}  # of several runs, one of which may include compiling
 TITLES = {
     "value": "Value",
     "lower": "Proved bounds of the best value",
@@ -32,9 +32,9 @@ TITLES = {
     "predicted": "Variance predicted by the critic",
 }
 NO_CHART = {"error", "upper", "mean_nodes", "start", "hops", "truncation"}  # part of other charts, or not drawn
-FEW = 4  # agents whose nodes are drawn apart
+FEW = 4  # agents up to which each has its own curve of nodes
 PIECES = 120  # columns to which a long trace is reduced
-FAR = 8.0  # times the usual range: values further out are cut off
+FAR = 8.0  # multiple of the usual range beyond which values are cut off
 COLOURS = 8
 
 
@@ -69,7 +69,7 @@ class TraceCurve:
 
     @property
     def reach(self) -> Floats:
-        """All known values, and how far the band reaches at the end."""
+        """All known values, and the ends of the error band at the last row."""
         if self.error is None or not np.isfinite(self.error[-1]) or not np.isfinite(self.y[-1]):
             return self.known
         return np.append(self.known, self.y[-1] + np.array([-2, 2]) * self.error[-1])
@@ -127,7 +127,7 @@ def column(trace: Trace, key: str) -> Floats:
 
 
 def _common(sources: Sequence[RunTrace], axis: str) -> bool:
-    """Whether all can be drawn against it: at least one as a curve, others at least as a point."""
+    """Whether all traces can be drawn against this axis: at least one as a curve, the others at least as a point."""
     columns = [column(source.trace, axis) for source in sources]
     return all(_rises(values) for values in columns) and any(len(values) > 1 for values in columns)
 
@@ -165,7 +165,7 @@ def _keys(sources: Sequence[RunTrace]) -> list[str]:
 
 
 def _curves_of(sources: Sequence[RunTrace], key: str) -> list[TraceCurve]:
-    """The curves of one chart, without those of which no value is known."""
+    """The curves of one chart that have at least one known value."""
     several, found = len(sources) > 1, []
     for source in sources:
         if key == "nodes":
@@ -201,7 +201,7 @@ def _range(found: list[TraceCurve]) -> tuple[float, float]:
 
 
 def _usual(values: Floats) -> Floats:
-    """The values without those so far out that nothing else could be seen; counts are all kept."""
+    """The values without outliers that would hide the others; counts have no outliers."""
     if np.all(values == np.round(values)):
         return values
     low, high = np.quantile(values, (0.1, 0.9))
@@ -216,7 +216,7 @@ def _short(values: Floats) -> list[float]:
 
 
 def thinned(y: Floats, pieces: int) -> list[int]:
-    """The rows to draw: all finite ones or, of a long curve, the ends and extremes of so many parts."""
+    """The rows to draw: all finite ones or, of a long curve, the ends and extremes of `pieces` parts."""
     rows = np.flatnonzero(np.isfinite(y))
     if len(rows) <= 4 * pieces:
         return rows.tolist()

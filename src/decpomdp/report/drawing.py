@@ -1,6 +1,6 @@
-"""Drawings that move: fixed shapes, and parts that change from step to step.
+"""Animated drawings: fixed shapes, and parts that change from step to step.
 
-The page's script moves them, an animated SVG moves by itself, and the painter of GIFs draws every step: all from here.
+Used by the page's script, by animated SVG files and by GIFs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ class Mark:
     dashes: tuple[float, ...] = ()  # of a line: length, gap
 
     def moved(self, values: Mapping[str, Any]) -> "Mark":
-        """The shape with other numbers, where it has them."""
+        """The shape with other values of the attributes that it has."""
         return replace(self, at={name: float(values.get(name, value)) for name, value in self.at.items()})
 
     def markup(self, *inside: Markup, **attributes: Any) -> Markup:

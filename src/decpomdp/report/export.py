@@ -1,4 +1,4 @@
-"""One agent's controller in a form that needs nothing of this library: source code, a graph, or the plain table.
+"""One agent's controller as a file that does not need this library: source code, a graph, or the plain table.
 
     json    the table (decpomdp-controller/1), read back by `Team.load`
     python  one module without imports       c    one C99 file without malloc
@@ -8,12 +8,12 @@ Both programs take the same actions as `TeamRunner` with the same seed and episo
 
 A program contains integers: a plain table if the controller is deterministic, else alias tables. Deterministic: node i
 takes action[i] and moves to move[i][o]. Stochastic: the alias tables from which rollouts draw, one row per
-distribution, so that the program takes the very same decisions. A row (first, count) owns the entries from first to
-first + count - 1; 64 random bits choose the entry by their upper half and decide by their lower half (below `cut`: the
-entry's own outcome, else the other one).
+distribution, so the program takes the same decisions. A row (first, count) has the entries from first to
+first + count - 1; the upper half of 64 random bits chooses the entry, the lower half its outcome (below `cut`: the
+entry's own outcome, otherwise the other one).
 
 The C file has constant tables and no floating point, and allows any number of instances. Its labels are string literals
-in which everything but letters, digits and a few harmless signs is an octal escape: no label can end its string, begin
+in which everything but letters, digits and a few safe characters is an octal escape: no label can end its string, begin
 a trigraph or close a comment. The Python module writes labels with `ascii`; Graphviz labels are quoted.
 """
 
@@ -53,7 +53,7 @@ class ProgramTables:
 
 
 def tables_of(controller: Controller) -> ProgramTables:
-    """A plain table, or alias tables if any choice that can be met is left to chance.
+    """A plain table, or alias tables if any reachable choice is random.
 
     Moves after actions that a node never takes lead to node 0, in one entry each.
     """
@@ -74,7 +74,7 @@ def tables_of(controller: Controller) -> ProgramTables:
 
 
 def filled(templates: Sequence[str], **values: object) -> str:
-    """Templates one after the other, with their ${names} replaced; nothing in a value is replaced again."""
+    """The joined templates with their ${names} replaced; names inside values are not replaced."""
     folder = files("decpomdp.report").joinpath("templates")
     return Template("".join(folder.joinpath(name).read_text(encoding="utf-8") for name in templates)).substitute(values)
 
@@ -181,7 +181,7 @@ def dot_source(team: Team, place: int) -> str:
 
 
 def dot_quoted(*parts: str) -> str:
-    """A quoted string of Graphviz, one line per part: nothing in it is read as an escape or an entity."""
+    """A quoted string of Graphviz, one line per part, with escapes and entities quoted."""
     kept = (re.sub("[\x00-\x1f\x7f]", "\ufffd", part.replace("\n", " ")) for part in parts)
     safe = (part.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") for part in kept)
     return '"' + "\\n".join(safe) + '"'
@@ -212,7 +212,7 @@ FORMATS = tuple(WRITERS)
 
 
 def exported(team: Team, agent_name: str | None, form: str) -> str:
-    """The controller of one agent as a text; `agent_name` None: the only one there is. See `Team.exported`."""
+    """The controller of one agent as a text; `agent_name` None: the only agent. See `Team.exported`."""
     place = place_of(team, agent_name)
     return WRITERS[one_of("format", form, FORMATS)](team, place)
 

@@ -1,9 +1,8 @@
 """Drawing of a controller: actions of nodes, moves between them, start nodes, shares of time.
 
 All moves from one node to another are one link. Its label names the observations that lead there, with the probability
-where it is not certain. The share of time fills a node; a link is as thick and as dark as it is used, compared with the
-most used one. Rare links, and nodes that are hardly ever used, are left out. The replay has a small drawing: numbers
-instead of actions, and no labels.
+where it is not certain. The share of time fills a node; links that are used more are thicker and darker. Rare links and
+rarely used nodes are left out. The replay has a small drawing: numbers instead of actions, and no labels.
 """
 
 import math
@@ -22,16 +21,16 @@ from decpomdp.report.performance import Use, moves_of
 from decpomdp.report.text import RARE
 
 MOST_NODES = 50  # larger controllers are described in words only
-MOST_LABELLED = 30  # nodes in use; with more, the label of a link appears when it is pointed at
+MOST_LABELLED = 30  # nodes in use; with more, the label of a link is its tooltip
 CERTAIN = 0.995  # a choice at least this likely is named without its probability
 FAINT = 0.02  # share of a node's moves below which a link is rare
 IDLE = 0.0005  # share of time below which a node is left out
 LINES, LONGEST = 3, 24  # lines of a label or in a box, and their characters
 WIDE, NARROW = 8.2, 6.9  # pixels per character in a box and in a label
-LINE, SMALL = 16.0, 13.0  # pixels per line there
-SIDE, FOOT = 12.0, 18.0  # pixels beside the words of a box, and below them
+LINE, SMALL = 16.0, 13.0  # pixels per line in a box and in a label
+SIDE, FOOT = 12.0, 18.0  # pixels at the sides of the words of a box, and below them
 SMALL_HALF, SMALL_TALL = 16.0, 23.0  # half the width, and the height, of a box with a number only
-DENSE = 1.8  # rows of a small drawing are so much closer
+DENSE = 1.8  # divisor of the distance of rows in a small drawing
 LOOP, STEM, TIP, MARGIN = 24.0, 26.0, 4.0, 10.0  # of loops, start arrows, arrowheads, and around the graph
 THINNEST, THICKEST = 0.9, 4.4  # pixels of the least and the most used wire
 FAINTEST, READABLE = 0.4, 0.75  # opacity of the least used wire and of its label
@@ -130,7 +129,7 @@ def _starts(agent: Agent, controller: Controller) -> dict[int, str]:
 
 
 class GraphDrawing:
-    """Boxes and links with their places."""
+    """Boxes and links with their positions."""
 
     def __init__(self, agent: Agent, controller: Controller, use: Use, key: str, small: bool = False) -> None:
         self.key, self.small = key, small
@@ -205,7 +204,7 @@ class GraphDrawing:
         return self._wire(link, path, x + LOOP - 2, y, "start")
 
     def _wire(self, link: Link, path: str, x: float, y: float, anchor: str) -> Markup:
-        """An arrow as thick as it is used; a large drawing has a wide invisible one to point at, and a label."""
+        """An arrow, thicker if it is used more; large drawings have labels and wide invisible lines to point at."""
         used = math.sqrt(min(link.flow / self.most, 1.0))
         thick = THINNEST + (THICKEST - THINNEST) * used * (0.7 if self.small else 1.0)
         wire = {"d": path, "marker_end": f"url(#{self.key}-head)", "stroke_width": f"{thick:.2f}"}
@@ -253,7 +252,7 @@ class GraphDrawing:
 
 
 def _idle(boxes: list[NodeBox], links: list[Link]) -> set[int]:
-    """Nodes to leave out: hardly ever used or, where that is not known, not reachable from the start."""
+    """Nodes to leave out: rarely used or, if the use is not known, not reachable from the start."""
     if boxes[0].share is not None:
         return {box.node for box in boxes if box.start is None and (box.share or 0.0) < IDLE}
     reached = [box.node for box in boxes if box.start is not None]
@@ -269,7 +268,7 @@ def _arrowhead(key: str, size: int) -> Markup:
 
 
 def _label(lines: Sequence[str], width: float, height: float, x: float, y: float, anchor: str) -> Markup:
-    """A link's label around (x, y), or from there on, on a ground that hides the wire below."""
+    """A link's label centred at (x, y), or starting there, on a background that hides the wire."""
     left, at = (x - width / 2, x) if anchor == "middle" else (x, x + 4)
     back = tag("rect", class_="back", x=left, y=y - height / 2, width=width, height=height, rx=3)
     first = y - SMALL * (len(lines) - 1) / 2 + 4

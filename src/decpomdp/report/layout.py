@@ -1,10 +1,10 @@
 """A layered layout of a directed graph in which labels are placed like nodes, so that nothing overlaps.
 
-Nodes stand in rows by their distance from the start along the most used links. Between two rows of nodes lies a row of
-labels: every link has its label in the row next to its source. A link that passes more rows has a bend in each, and
-links to the same goal share these bends, so that they run together. Order in the rows: barycentre sweeps and exchanges
-of neighbours, from several beginnings, with the fewest crossings kept. Places: every item is pulled to the mean of its
-neighbours, in order and apart (least squares by pooling). A crowded row of labels has two or three levels.
+Nodes are in rows by their distance from the start along the most used links. Between two rows of nodes is a row of
+labels: every link has its label in the row next to its source. A link that crosses more rows has a bend in each, and
+links to the same goal share these bends. Order in the rows: barycentre sweeps and exchanges of neighbours, from several
+initial orders; the order with the fewest crossings is used. Positions: every item is moved towards the mean of its
+neighbours, with order and distance kept (least squares by pooling). A crowded row of labels has two or three levels.
 
 Sources: K. Sugiyama, S. Tagawa, M. Toda. Methods for visual understanding of hierarchical system structures. IEEE
 Transactions on Systems, Man and Cybernetics 1981; E. Gansner, E. Koutsofios, S. North, K.-P. Vo. A technique for
@@ -19,15 +19,15 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-STARTS, SWEEPS = 8, 8  # beginnings, and sweeps of each, for the order
-BUSY = 1200  # beginnings times wires, at most
-SETTLING = 24  # sweeps for the places
+STARTS, SWEEPS = 8, 8  # initial orders, and sweeps of each
+BUSY = 1200  # initial orders times wires, at most
+SETTLING = 24  # sweeps for the positions
 APART, CLEAR = 14.0, 8.0  # pixels between items of a row; between a label and the wire of another level
 WIDEST_ROW = 8  # nodes
-DEEP = 1.3  # rows, as a multiple of the square root of the number of nodes, beyond which a graph grows in breadth
+DEEP = 1.3  # rows, as a multiple of the square root of the number of nodes, beyond which rows become wider
 FEWEST_PIXELS = 520.0  # labels get levels only in wider rows
 LEVELS, LEVEL_GAP = 3, 4.0  # of labels; pixels between them
-BETWEEN = 4.0  # weight of the place of a label between two nodes of one row
+BETWEEN = 4.0  # weight of the position of a label between two nodes of one row
 NEAREST, FARTHEST, SLOPE = 20.0, 68.0, 0.13  # pixels between rows; more where wires go far sideways
 REMEMBERED = 256  # orders of rows: a page draws every graph twice, and agents often have the same one
 
@@ -64,8 +64,8 @@ class GraphItem:
 def depths(count: int, starts: Sequence[int], links: Sequence[tuple[int, int]]) -> list[int]:
     """[i]: the row of every node, in a tree that grows from the start by the earliest link to a new node.
 
-    With the most used links first, the usual way leads downwards. The tree grows in breadth when it is deep enough.
-    Nodes that no link reaches begin in the first row; no row is too long.
+    With the most used links first, usual moves lead downwards. Beyond a depth (`DEEP`) rows become wider instead. Nodes
+    that no link reaches are in the first row; rows have at most `WIDEST_ROW` nodes.
     """
     depth, deepest = dict.fromkeys(starts, 0), math.ceil(DEEP * math.sqrt(count)) - 1
     while len(depth) < count:
@@ -82,7 +82,7 @@ def depths(count: int, starts: Sequence[int], links: Sequence[tuple[int, int]]) 
 
 
 class GraphLayout:
-    """Places for nodes of the given (left, right, height) and depth, and for the wires between them (no loops).
+    """Positions of nodes with these (left, right, height) and depths, and of the wires between them (no loops).
 
     The first items are the nodes. The space between rows is divided by `dense`.
     """
@@ -137,7 +137,7 @@ class GraphLayout:
         return [*points, end]
 
     def _end(self, i: int, node: int, tip: float) -> XY:
-        """Where a wire meets a node: below it if its item there is below."""
+        """The end of a wire at a node: below the node if the next item is below."""
         item, side = self.items[node], 1 if self.items[i].row > self.items[node].row else -1
         return self.ports[i, node], item.y + side * (item.height / 2 + tip)
 
@@ -169,7 +169,7 @@ class GraphLayout:
                 item.level = place % levels
 
     def _place(self) -> None:
-        """Items near the mean of their neighbours, settled by going up and down; then wires made straight."""
+        """Move items towards the mean of their neighbours, in sweeps up and down; then straighten wires."""
         items, shifts = self.items, [self._tight(row) for row in self.rows]
         for rank, row in enumerate(self.rows):
             self._settle(row, shifts[rank], [0.0] * len(row), [1.0] * len(row))
@@ -186,7 +186,7 @@ class GraphLayout:
             item.x -= edge
 
     def _tight(self, row: Sequence[int]) -> list[float]:
-        """How far each item of a row is from the first when they touch; items of other levels may come nearer."""
+        """Smallest distance of each item of a row from the first; items of different levels may be nearer."""
         shifts = [0.0] * len(row)
         for p in range(1, len(row)):
             own = self.items[row[p]]
@@ -213,7 +213,7 @@ class GraphLayout:
             self.items[i].x = first + shift
 
     def _straighten(self, chain: Sequence[int], shifts: Sequence[Sequence[float]]) -> None:
-        """All bends of a wire above each other, where that place is free in all rows."""
+        """Put all bends of a wire at one x, if it is free in all rows."""
         xs = [self.items[i].x for i in chain]
 
         def fits(i: int, x: float) -> bool:
@@ -259,7 +259,7 @@ class GraphLayout:
 
 @lru_cache(REMEMBERED)
 def ordered(rows: tuple[tuple[int, ...], ...], near: tuple[tuple[int, ...], ...], starts: int) -> Rows:
-    """The order of all rows with the fewest crossings met, from so many beginnings."""
+    """The order of all rows with the fewest crossings, from `starts` initial orders."""
     rank = {i: r for r, row in enumerate(rows) for i in row}
     order, best, fewest = [list(row) for row in rows], rows, math.inf
     rng = np.random.default_rng(0)
@@ -290,7 +290,7 @@ def _sort(row: list[int], beside: list[int], near: Near, place: dict[int, int]) 
 
 
 def _exchange(order: list[list[int]], near: Near, rank: dict[int, int], place: dict[int, int]) -> None:
-    """Swap neighbours as long as that saves crossings."""
+    """Swap neighbours if that removes crossings."""
     for row in order * 2:
         ends = {i: [(rank[other], place[other]) for other in near[i]] for i in row}
         for p in range(len(row) - 1):
@@ -300,7 +300,7 @@ def _exchange(order: list[list[int]], near: Near, rank: dict[int, int], place: d
 
 
 def crossings(rows: Rows, near: Near) -> int:
-    """How many pairs of wires cross between neighbouring rows."""
+    """Number of pairs of wires that cross between neighbouring rows."""
     total = 0
     for upper, lower in pairwise(rows):
         place = {i: p for p, i in enumerate(lower)}

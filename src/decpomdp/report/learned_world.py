@@ -1,8 +1,8 @@
-"""The learned world on the page of a run from logs: its states, whether it fits the logs, and a replay inside it.
+"""The learned world on the page of a run from logs: its states, its fit to the logs, and a replay inside it.
 
-The world is a file in the run folder, so a page that is made later shows the same. Its states are described by the
-team's own episodes in it; `fit_of` follows logged episodes with the world's belief and compares what it predicts with
-what was logged. A world with an extra first step (agents that see something before they act) is not played in.
+The world is a file in the run folder. Its states are described by the team's episodes in it; `fit_of` filters logged
+episodes with the world and compares predictions with logged rewards and observations. A world with an extra first step
+(agents that observe before their first action) is not played.
 """
 
 from collections import Counter
@@ -50,7 +50,7 @@ def world_section(shown: ShownRun, world: DecPOMDP) -> Iterator[Markup]:
     run, facts, simulator = shown.run, shown.run.record.facts, DenseSimulator(world)
     low, high = facts.get("low"), facts.get("high")
     value = f"{facts['value']:.4g}" + ("" if low is None else f", 95 % interval {low:.4g} to {high:.4g}")
-    sure = f"Value of the team in it: {value}. Other worlds that predict held-out episodes about as well: "
+    sure = f"Value of the team in it: {value}. Other worlds that predict held-out episodes about equally well: "
     rare = f"The team spends {facts['outside']:.0%} of its steps in situations that are rare in the logs."
     yield note(f"{sure}{facts['worlds'] - 1}. {rare}")
     yield states_table(world, watch(simulator, run.team, EPISODES, played_steps(world.discount), shown.seed))
@@ -63,7 +63,7 @@ def world_section(shown: ShownRun, world: DecPOMDP) -> Iterator[Markup]:
 
 
 def states_table(world: DecPOMDP, played: Trajectories) -> Markup:
-    """The states where the team spends most of its time: what is seen and paid there, and where it goes next."""
+    """The states in which the team spends most of its time: observation, reward and next states."""
     uses = state_uses(world, played)
     cells = [
         (world.states[use.state], percent(use.share), shortened(use.seen, WIDEST), f"{use.reward:.4g}", use.onward)
@@ -75,7 +75,7 @@ def states_table(world: DecPOMDP, played: Trajectories) -> Markup:
 
 
 class StateUse(NamedTuple):
-    """A state as the team meets it."""
+    """The team's visits of a state."""
 
     state: int
     share: float  # of discounted time
@@ -119,7 +119,7 @@ def fit_table(world: DecPOMDP, episodes: Episodes) -> Markup:
 
 
 def fit_of(world: DecPOMDP, episodes: Episodes) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-    """Rewards as expected and as logged; probabilities of possible joint observations, and whether they came."""
+    """Expected and logged rewards; probabilities of possible joint observations, and whether they occurred."""
     acts = joint_numbers(episodes.actions.astype(np.int64).T, [len(agent.actions) for agent in world.agents])
     first = episodes.offsets[:-1]
     shown = np.array(episodes.observations, np.int64)

@@ -63,15 +63,15 @@ def complete(record: RunRecord, folder: Path) -> tuple[str, ...]:
 def fitting(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """The columns of `cells` that fit into `width`, the most important first; at least two."""
     wide = {name: max(len(name), *(len(row[place]) for row in rows)) for place, name in enumerate(COLUMNS)}
-    kept = list(BY_IMPORTANCE[:2])
+    columns = list(BY_IMPORTANCE[:2])
     for name in BY_IMPORTANCE[2:]:
-        if sum(wide[one] + GAP for one in (*kept, name)) - GAP <= width:
-            kept.append(name)
-    return [name for name in COLUMNS if name in kept]
+        if sum(wide[one] + GAP for one in (*columns, name)) - GAP <= width:
+            columns.append(name)
+    return [name for name in COLUMNS if name in columns]
 
 
 def value_of(record: RunRecord) -> str:
-    """The value, marked where it cannot be relied on."""
+    """The value, marked if it is unreliable."""
     if record.value is None:
         return NONE
     words = in_words(record.value.value, ".6g")
@@ -79,7 +79,7 @@ def value_of(record: RunRecord) -> str:
 
 
 def unsupported(record: RunRecord) -> bool:
-    """Whether the value is an estimate that hardly any episode supports."""
+    """Whether the value is an estimate from few effective episodes."""
     return record.sample_size is not None and not record.sample_size >= SUPPORT
 
 

@@ -1,7 +1,7 @@
 """HTML and SVG from data: every text is escaped here, at the one place where text becomes markup.
 
-Labels come from users' files and may hold anything. A plain text that is put into an element or an attribute is
-escaped; only what `tag`, `join` or `trusted` made passes unchanged.
+Labels come from users' files and may contain anything. A plain text that is put into an element or an attribute is
+escaped; only results of `tag`, `join` and `trusted` are not.
 """
 
 import html

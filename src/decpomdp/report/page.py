@@ -1,8 +1,8 @@
 """The page: one self-contained file that opens without a server or a network.
 
 Of one run: facts, controllers, a replay, learning curves, the uncertainty of the learner, details. Of several: a table,
-their curves in common charts, their controllers. A content security policy allows only our own script, by its digest:
-should a label ever get past the escaping, it still cannot run.
+their curves in common charts, their controllers. A content security policy allows only our own script, by its digest,
+so a label cannot run even if its escaping failed.
 """
 
 import base64
@@ -67,7 +67,7 @@ def _value(record: RunRecord) -> tuple[str, str, str]:
 
 
 def odd(words: str) -> str | None:
-    """The class of texts that are no number, or an unreliable one."""
+    """The class of texts that are not numbers, and of unreliable numbers."""
     return "odd" if words in (NONE, NO_NUMBER) or words.endswith(MARK) or "infinite" in words else None
 
 
@@ -232,7 +232,7 @@ def _several(runs: Sequence[ShownRun]) -> list[Markup]:
 
 
 def _run_trace(name: str, shown: ShownRun) -> RunTrace:
-    """The trace; in a comparison (named) without unreliable values: the others would be too small to see."""
+    """The trace; in a comparison (named) without unreliable values, which would hide the others."""
     trace: Mapping[str, Sequence[Any]] = shown.run.trace
     if name and unsupported(shown.run.record) and "value" in trace:
         trace = {**trace, "value": [None] * len(trace["value"])}
@@ -246,7 +246,7 @@ def _names(runs: Sequence[ShownRun]) -> list[str]:
 
 
 def _replay(shown: ShownRun) -> Markup:
-    """Episodes on the source of the run or, of a run from logs, in the world that it learned."""
+    """Episodes played on the source of the run or, for a run from logs, in the learned world."""
     if isinstance(shown.source, Episodes):
         from decpomdp.report.learned_world import world_of, world_section
 

@@ -1,11 +1,11 @@
 """The source of a run (model, simulator or recorded episodes), how a team uses its controllers there, and a replay.
 
-The team is played with `rollouts`, on the model or the simulator of its run. Where there is neither, recorded episodes
-are read, in which each agent's node is filtered: p(node | what the agent saw and did so far).
+The team is played with `rollouts`, on the model or the simulator of its run. Without these, recorded episodes are read,
+and each agent's node is filtered: p(node | the agent's history).
 
-Shares of time are discounted: step t counts discount^t. Without any episodes they are not known, and every observation
-counts as equally likely. A run on a model stores them with its replay in its folder, so that a page is made again
-without playing and without loading compiled code.
+Shares of time are discounted: step t counts discount^t. Without episodes they are not known, and every observation
+counts as equally likely. A run on a model stores them with its replay in its folder, so that later pages need neither
+playing nor compiled code.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ class ShownRun:
 
     run: Run
     source: Source | None = None
-    missing: str = ""  # why there is no source
+    missing: str = ""  # the reason why there is no source
 
     @property
     def seed(self) -> int:
@@ -197,7 +197,7 @@ def replay_size(agents: int) -> tuple[int, int]:
 
 
 def is_quick(simulator: Simulator) -> bool:
-    """Whether thousands of episodes take a moment: models, and simulators with a true member `quick`."""
+    """Whether thousands of episodes take less than a second: models, and simulators with a true member `quick`."""
     from decpomdp.rollouts import DenseSimulator
 
     return isinstance(simulator, DenseSimulator) or bool(getattr(simulator, "quick", False))
@@ -231,7 +231,7 @@ def moves_of(controller: Controller) -> Floats:
 
 
 def use_in(episodes: Episodes, team: Team, nodes: Ints | None = None) -> tuple[Use, ...]:
-    """Shares in episodes whose nodes[r, n] are known or, if not, inferred from what each agent saw and did so far."""
+    """Shares in episodes whose nodes[r, n] are known or, if not, inferred from each agent's history."""
     team.check_fits(episodes)
     times = episodes.times()
     weights = float(episodes.discount) ** times.astype(float)
@@ -266,10 +266,9 @@ def best_recorded(episodes: Episodes, team: Team) -> Trajectories:
 
 
 def filtered(controller: Controller, episodes: Episodes, n: int) -> Floats:
-    """[r, i]: probability that agent n was in node i when it chose its action, given all that it saw and did so far.
+    """[r, i]: probability that agent n was in node i when it chose its action, given its history.
 
-    Where the controller cannot have acted as recorded, the distribution stays as it was: the record is of someone
-    else's actions.
+    If the controller gives a recorded action probability 0, the action is ignored: another team acted.
     """
     seen, taken, first = episodes.observations[:, n], episodes.actions[:, n], episodes.offsets[:-1]
     belief = np.tile(controller.initial, (episodes.count, 1))  # [k, i]

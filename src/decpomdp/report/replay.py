@@ -39,7 +39,7 @@ def animated_replay(shown: ShownRun) -> Replay:
 
 
 def replay_from(played: Trajectories, team: Team, source: Source) -> Replay:
-    """Episodes as the page's script wants them."""
+    """Episodes as data for the page's script."""
     rows = played.episodes
     columns = (
         np.split(column, rows.offsets[1:-1]) for column in (rows.observations, played.nodes, rows.actions, rows.rewards)
@@ -79,7 +79,7 @@ def panel(team: Team, uses: Sequence[Use], replay: Replay) -> Markup:
 
 
 def _scene(replay: Replay) -> tuple[str, Markup | None]:
-    """The drawing, or a place for the state's name; recorded episodes have neither."""
+    """The drawing, or an element for the state's name; recorded episodes have neither."""
     if replay.film is not None:
         legend = replay.film.legend
         note = tag("p", legend, class_="note") if legend else None

@@ -1,7 +1,7 @@
-"""Scenes that move: robots, boxes and sites on a grid, or streets with queues and lights, as films.
+"""Animated scenes: robots, boxes and sites on a grid, or streets with queues and lights.
 
-Grids (`core/scene.py`): a model has its own scene, or that of the built-in problem with the same digest: a file with
-the same numbers has the same drawing, whatever its name.
+Grids (`core/scene.py`): a model has its own scene, or that of the built-in problem with the same digest, also if it was
+read from a file.
 
 Streets: one dash per waiting car, the first at the light. A full street has a red end. A light is a dark square with a
 red cross; a green bar shows the direction that may go. Opposite directions are drawn side by side, each on its right.
@@ -61,7 +61,7 @@ def _is_agent(thing: Thing) -> bool:
 
 
 def _standing(occurring: Sequence[Sequence[Thing]]) -> list[Thing]:
-    """Everything but robots, in all its forms; zones first, because they lie below."""
+    """All things but robots, in all their forms; zones first, because they are drawn below the others."""
     distinct = {tuple(sorted(t.items())): t for things in occurring for t in things if not _is_agent(t)}
     return sorted(distinct.values(), key=lambda thing: thing["kind"] != "zone")
 
@@ -71,7 +71,7 @@ def _standing_part(thing: Thing, things: Sequence[Sequence[Sequence[Thing]]]) ->
 
 
 def _pose(label: str, things: Sequence[Thing]) -> RobotPose | None:
-    """Where a robot stands; None: it is not on the grid. Robots in one cell stand side by side."""
+    """Position and direction of a robot; None: it is not on the grid. Robots in one cell are side by side."""
     agents = [thing for thing in things if _is_agent(thing)]
     own = next((thing for thing in agents if str(thing["label"]) == label), None)
     if own is None:
@@ -153,7 +153,7 @@ def _both_ways(streets: Sequence[Street]) -> bool:
 
 
 class _Lane:
-    """Where a street lies in the drawing; `back` is the direction in which its queue grows."""
+    """The position of a street in the drawing; `back` is the direction in which its queue grows."""
 
     def __init__(self, street: Street, both: bool, most: int) -> None:
         (c0, r0), (c1, r1) = street.start, street.stop
@@ -171,7 +171,7 @@ class _Lane:
         return place[0] * CELL + self.aside[0], place[1] * CELL + self.aside[1]
 
     def queue(self, cars: float) -> Place:
-        """Where a queue of so many cars ends."""
+        """The end of a queue of `cars` cars."""
         long = self.car * min(cars, self.most)
         return self.head[0] + long * self.back[0], self.head[1] + long * self.back[1]
 

@@ -1,7 +1,6 @@
 """Controllers in words: "node 3: listen; on hear-left go to 5, on hear-right go to 4".
 
-Every line is one line, whatever the labels hold: control characters are written out. Bins of numbers that lead to the
-same node are joined: "on x < 2 go to 5".
+Control characters in labels are escaped. Bins of numbers that lead to the same node are joined: "on x < 2 go to 5".
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +14,7 @@ from decpomdp.core.agent import edges_of
 from decpomdp.core.text import plain
 
 RARE = 0.005  # choices less likely than this are left out
-FEW = 5  # choices that are named where all are rarer; observations that are named if they lead to the same node
+FEW = 5  # choices that are named if all are rare; observations that are named if they lead to the same node
 
 
 def team_in_words(team: Team) -> list[str]:

@@ -21,19 +21,19 @@ Intervals: a bootstrap that allows for skewed importance ratios, and one that is
 
   corrected     quantiles of the new estimates, corrected for bias and skewness (BCa; Efron 1987)
   studentised   quantiles of (new estimate - estimate) / (standard error in the new draw), times the standard error:
-                accounts for estimates that rise with their own errors, as with skewed ratios (Hall 1988)
+                accounts for estimates that are correlated with their errors, as with skewed ratios (Hall 1988)
   spread        Student's t with df = 2 n / (kurtosis - 1) degrees of freedom: the variance of n values is as uncertain
                 as that of df + 1 normal values, and df is small when a few episodes dominate
 
 (df: Satterthwaite 1946, with the variance of a sample variance.) The interval is the smallest that contains all three.
-Where many episodes agree they are nearly the same; each of them is too narrow in other cases when few do. Each is made
-for half of the risk, because resamples underestimate the tails: the other half is left to episodes that are missing
-from the data, and so from every resample (see `support`).
+If many episodes agree with the team they are nearly equal; if few do, each is too narrow in some cases. Each is
+computed for half of the risk, because resamples underestimate the tails: the other half is for episodes that are
+missing from the data, and so from every resample (see `support`).
 
 The standard error of the self-normalised estimate is that of its linear part (the delta method), of which episode k has
 sum_t w_kt (r_kt - R_t) / (sum of w_t), with R_t the estimate's part of step t.
 
-**Guarantee.** It holds with the given confidence for any number of episodes, whatever the ratios, if the episodes are
+**Guarantee.** It holds with the given confidence for any number of episodes and any ratios, if the episodes are
 independent, the recorded probabilities are those of the behaviour and every reward lies in [low, high]. With W_t the
 ratio, d the discount and A = sum_t d^t, two sums are non-negative:
 
@@ -192,7 +192,7 @@ def corrected(new: Floats, estimate: float, gap: Floats, confidence: float) -> t
 
 
 def studentised(new: Floats, errors: Floats, estimate: float, error: float, confidence: float) -> tuple[float, float]:
-    """The interval from studentised resamples; infinite where they have no standard error."""
+    """The interval from studentised resamples; infinite if they have no standard error."""
     if error == 0:
         return estimate, estimate
     away = new - estimate

@@ -2,39 +2,39 @@
 
 A missing share of a step may have earned any possible reward. It is estimated in two ways.
 
-**By the ratios.** They are 1 on average, at every step, if the behaviour may take all that the team may. Data whose
-ratios average less lack episodes that the team would often play: by chance, because such episodes are rare under the
-behaviour and carry large ratios, or because the behaviour never plays them. With w the mean ratio of a step, a share
-1 - w is missing. The self-normalised estimate assumes that it earned as much as the rest, R_t; the other two, that it
-earned nothing, and are too small (or too large, where rewards are negative) together with their own standard errors. So
+**By the ratios.** Their mean is 1 at every step if the behaviour may take all actions that the team may. If the mean is
+lower, the data lack episodes that the team would often play: by chance, because such episodes are rare under the
+behaviour and have large ratios, or because the behaviour never plays them. With w the mean ratio of a step, a share 1 -
+w is missing. The self-normalised estimate assumes that it earned as much as the rest, R_t. The other two assume that it
+earned nothing: they are too small (or too large for negative rewards), and so are their standard errors. Therefore
 
-  * their intervals also hold that of the self-normalised estimate, which has the deficit taken out;
-  * where the deficit is more than chance or too large to be left to it, or something is surely missing, that may have
-    earned anything from `low` to `high`. With m_t = 1 - w_t + 1.64 standard errors, the share that is missing at most,
-    the interval goes further down by sum_t d^t m_t (R_t - low), further up by sum_t d^t m_t (high - R_t).
+  * their intervals also contain that of the self-normalised estimate, which corrects for the deficit;
+  * if the deficit is significant or large, or the team takes an action that never occurs in the data, the missing share
+    may have earned any reward from `low` to `high`. With m_t = 1 - w_t + 1.64 standard errors, an upper bound on it,
+    the interval is extended by sum_t d^t m_t (R_t - low) downwards and by sum_t d^t m_t (high - R_t) upwards.
 
-**By the recorded probabilities.** A hundredth of a team's behaviour may earn most of its value, and a hundredth less is
-within the noise of the ratios. The recorded probabilities say more. Take all episodes in which an agent has the same
-history h of its own at step t. The actions that it took there leave
+**By the recorded probabilities.** One percent of a team's behaviour may earn most of its value, and a deficit of one
+percent is within the noise of the ratios. The recorded probabilities contain more information. Consider all episodes in
+which an agent has the same own history h at step t. The actions that it took there leave
 
   U = 1 - sum of p(a | h, team),   B = 1 - sum of p(a | h, behaviour)   over actions a that were taken after h
 
-to the others, which an episode would have carried with the ratio U / B. If that is far above every ratio in the data,
-no draw from the data can stand in for it. With w_k the ratio of the steps before and K episodes, its share in the mean
-ratio, and the standard error with which chance adds it or leaves it out, are
+to the other actions; an episode with one of them would have the ratio U / B. If that is far above every ratio in the
+data, no resample can represent it. With w_k the ratio of the previous steps and K episodes, its share in the mean
+ratio, and the standard error of that share, are
 
   mass = sum_k w_k U / K,   error = sqrt(sum_k w_k^2 U^2 / B) / K
 
-So the share that is missing is at most the mass (all of it: B = 0, or next to it), with what the mean of w_k U may be
-off, or some of these standard errors. Which of the two is decided for every h: those of the largest U / B count with
-their mass, and the split is the one with the least sum. What is missing at a step is missing from all later ones.
+So the missing share is at most the mass (B near 0), with the error of the mean of w_k U, or a number of these standard
+errors. For each h one of the two is used: the mass for those with the largest U / B, with the split that has the
+smallest sum. A share that is missing at a step is missing from all later steps.
 
-Situations that differ are not compared: where histories hardly ever occur twice, rare actions hide among the others.
+Different histories are not compared: if few histories occur twice, rare actions are not detected.
 
-**Statistics of logged episodes** say over how many steps they can support an off-policy evaluation. An episode is
-evidence for another team only as long as the team takes the same actions. A deterministic team agrees with an action
-with the probability of that action under the behaviour, so after t steps about K exp(mean over episodes of ln of the
-product of those probabilities) of K episodes still agree.
+**Statistics of logged episodes** tell for how many steps an off-policy evaluation is possible. An episode is evidence
+for another team only as long as the team takes the same actions. A deterministic team agrees with an action with the
+probability of that action under the behaviour, so after t steps about K exp(mean over episodes of ln of the product of
+those probabilities) of K episodes still agree.
 """
 
 from typing import Any, NamedTuple
@@ -53,13 +53,13 @@ Ints = NDArray[np.int64]
 
 FEWEST = 0.99  # a mean ratio below this gives a warning,
 ERRORS = 2.5  # if it is this many standard errors below 1;
-FEW = 0.95  # one below this always: standard errors are too small themselves where large ratios are missing
+FEW = 0.95  # a mean ratio below this always does: without large ratios, standard errors are too small
 MARGIN = 1.64  # standard errors, of one side of 90 %: the mean ratio may be this much too high
-BEYOND = 2.0  # times the largest ratio of an agent's action in the data: more cannot be drawn from them
+BEYOND = 2.0  # factor of the largest ratio of an agent's action in the data; larger ratios count as missing
 NOTHING = 1e-9  # a sum of probabilities may be this far from 1
 SINGLE = 1e-6  # recorded probabilities are of single precision, and so are their sums
-# Effective episodes below which an estimate is not to be relied on. A higher limit would not help: data that lack the
-# episodes of the largest ratios have the larger sample sizes. Their mean ratio shows it.
+# Effective episodes below which an estimate is unreliable. A higher limit would not help: without the episodes of the
+# largest ratios the effective sample size is larger. The mean ratio detects this.
 ENOUGH = 10.0
 WORTH = 1e-3  # larger missing shares of the team's behaviour give a warning
 AGREEING = 10.0  # episodes that must agree with a team
@@ -87,7 +87,7 @@ class Unseen(NamedTuple):
     """Behaviour of the team that the data cannot show, at every step."""
 
     share: Floats  # [t] an upper bound, with the shares of earlier steps
-    always: NDArray[np.bool_]  # [t] whether it is all that some agent does
+    always: NDArray[np.bool_]  # [t] whether it is the complete behaviour of some agent
     behaviour: Floats  # [t] an upper bound on its probability under the behaviour
 
 
@@ -164,7 +164,7 @@ def warnings_of(
     """
     messages = []
     if not sizes.min():
-        messages.append("no episode of the data is possible under the team: the estimates mean nothing")
+        messages.append("no episode of the data is possible under the team: the estimates are meaningless")
     allowed = "intervals allow for it"
     if span is not None:
         allowed += (

@@ -41,17 +41,17 @@ class OffPolicyValue:
     Attributes
     ----------
     ordinary, per_decision, self_normalised
-        Three estimates, each with `value`, `low` and `high` (bootstrap interval). The values mean nothing when
+        Three estimates, each with `value`, `low` and `high` (bootstrap interval). The values are meaningless if
         `sample_size` is 0: no episode is possible under the team.
     guaranteed
-        Low and high end that hold whatever the ratios, under the conditions in docs/offpolicy.md: above all, that no
-        reward can leave `reward_range`, which is an assumption of its own if `range_from_data`.
+        Low and high end that hold for any ratios, under the conditions in docs/offpolicy.md. The main one: all rewards
+        are in `reward_range`; if `range_from_data`, this is an additional assumption.
     confidence
         Of all intervals.
     sample_sizes
         [t]: effective number of episodes at every step.
     mean_ratios
-        [t]: 1 in expectation if the behaviour may take all that the team may.
+        [t]: 1 in expectation if the behaviour may take all actions that the team may.
     reward_range, range_from_data
         The range that the guarantee assumes, and whether it was taken from the data.
     episodes, horizon, discount

@@ -21,4 +21,4 @@ class Logs(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=
     runner: ClassVar[str] = "decpomdp.interaction.logs.method:LogsMethod"
     limits: ClassVar[tuple[str, ...]] = World.limits
 
-    max_states: Annotated[int, Meta(ge=1, le=2000, description="Most hidden states of a world.")] = 400
+    max_states: Annotated[int, Meta(ge=1, le=2000, description="Maximum number of hidden states of a world.")] = 400

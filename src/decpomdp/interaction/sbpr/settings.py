@@ -84,7 +84,7 @@ class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
     ] = None
     window: Annotated[Count, Meta(description="Batches learned from at a time with more than 8 agents.")] = 2
     exploration_visits: Annotated[
-        float, Meta(ge=1e-12, le=1e12, description="Visits after which a node explores half as often as at first.")
+        float, Meta(ge=1e-12, le=1e12, description="Visits after which a node's exploration rate is halved.")
     ] = 100.0
     joint_moves: Annotated[
         Whole, Meta(description="Joint moves of several agents that are tried between two rounds, up to 8 agents.")

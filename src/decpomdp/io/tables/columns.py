@@ -177,15 +177,19 @@ def _present(source: str, called: dict[str, str], header: list[str], in_parts: b
     if in_parts and parts and called["observation"] not in header:
         called = {name: column for name, column in called.items() if name != "observation"}
         called |= {part: part for part in parts}
-    for name, column in called.items():
+    for column in called.values():
         if header.count(column) > 1:
             raise FormatError(source, None, f"column {column}: expected one, got {header.count(column)} of that name")
-        if name in NEEDED and column not in header:
-            hint = f"if it has another name: decpomdp data convert --column {name}=COLUMN, or columns={{{name!r}: ...}}"
-            if len(header) == 1 and any(sign in header[0] for sign in ";\t|"):
-                hint = "expected commas between columns"
-            got = f"only {', '.join(map(repr, header))}"[:300]
-            raise FormatError(source, None, f"column {column}: expected one, got {got} ({hint})")
+    missing = [name for name in called if name in NEEDED and called[name] not in header]
+    if missing:
+        first, options = missing[0], " ".join(f"--column {name}=COLUMN" for name in missing)
+        hint = f"if columns have other names: decpomdp data convert {options}, or columns={{{first!r}: ...}}"
+        if len(header) == 1 and any(sign in header[0] for sign in ";\t|"):
+            hint = "expected commas between columns"
+        names = ", ".join(called[name] for name in missing)
+        what = f"column {names}: expected one" if len(missing) == 1 else f"columns {names}: expected one of each"
+        got = f"only {', '.join(map(repr, header))}"[:300]
+        raise FormatError(source, None, f"{what}, got {got} ({hint})")
     return {name: column for name, column in called.items() if column in header}
 
 

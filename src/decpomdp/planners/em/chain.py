@@ -1,4 +1,4 @@
-"""The chain that a team with layered nodes makes of a model, and its two Bellman equations.
+"""The Markov chain of a team with layered nodes on a model, and its two Bellman equations.
 
 A layered controller has M layers of w nodes. Layer m moves only to layer m + 1, the last to the first; with one layer
 it is any controller. All agents are in the same layer, so the chain is over (layer, state, joint node of a layer):

@@ -43,14 +43,14 @@ from decpomdp.planners.em.settings import Em
 
 ABREAST = 4  # concurrent climbs
 STRETCH = 5  # iterations of a climb in one step of the method
-GAIN = 1e-9  # relative: a smaller gain is not worth an evaluation
+GAIN = 1e-9  # relative: teams with a smaller gain are not evaluated
 PATIENCE = 10  # iterations over which a gain is measured
 SLACK = 1e-12  # relative: a fall by less is rounding
 RESTARTS = 10  # climbs if neither their number nor the time is limited
 
 
 class Iterate(NamedTuple):
-    """What the next iteration needs."""
+    """The state between two iterations."""
 
     team: tuple[LayeredController, ...]
     value: float  # exact, unshifted

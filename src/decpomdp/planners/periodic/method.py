@@ -1,6 +1,6 @@
-"""Periodic EM: planning with controllers whose nodes lie in layers. A RECONSTRUCTION.
+"""Periodic EM: planning with controllers whose nodes are in layers. A RECONSTRUCTION.
 
-After Pajarinen & Peltonen (NIPS 2011), of which only the outline was at hand. Layer m moves only to layer m + 1, the
+After Pajarinen & Peltonen (NIPS 2011), from the outline only. Layer m moves only to layer m + 1, the
 last to the first. (1) A deterministic layered policy graph of finite horizon is improved by sweeping the layers
 backwards, node by node; (2) it is closed into a period and swept again with discounted values ("Peri"); (3) EM starts
 from it, softened ("PeriEM"). The sweeps are in `kernels/periodic_climb.py`, EM in `planners/em`.
