@@ -65,13 +65,13 @@ def compare(episodes, nodes, repeats, most):
 
     data = dp.simulate("dectiger", episodes=episodes, horizon=HORIZON, seed=1)
     one, wanted = timed(data, nodes, repeats, 1)
-    told = {"agent_steps": data.actions.size, "thread": one, "workers": {}}
+    measured = {"agent_steps": data.actions.size, "thread": one, "workers": {}}
     for workers in range(1, most + 1):
         with Cluster(workers=workers) as cluster:
-            told["workers"][str(workers)], found = timed(data, nodes, repeats, None, cluster)
+            measured["workers"][str(workers)], found = timed(data, nodes, repeats, None, cluster)
         if found != wanted:
             raise SystemExit(f"{workers} workers: other counts than on one thread")
-    return told
+    return measured
 
 
 def latency(tasks):

@@ -62,8 +62,8 @@ int main(void)
         flags = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-O2"]
         subprocess.run([*flags, "main.c", "-o", "main"], cwd=folder, check=True)
         subprocess.run([*flags, "-c", "agent.c"], cwd=folder, check=True)
-        told = subprocess.run(["size", "agent.o"], cwd=folder, check=True, capture_output=True, text=True).stdout
-        size = sum(int(number) for number in told.splitlines()[1].split()[:3])
+        listing = subprocess.run(["size", "agent.o"], cwd=folder, check=True, capture_output=True, text=True).stdout
+        size = sum(int(number) for number in listing.splitlines()[1].split()[:3])
         times = [float(subprocess.check_output([folder / "main"]).split()[0]) for _ in range(RUNS)]
     return min(times) / C_DECISIONS * 1e-9, size
 

@@ -290,16 +290,16 @@ def content(path: Path) -> bytes:
     return json.dumps(timeless(json.loads(path.read_text()))).encode() if path.suffix == ".json" else path.read_bytes()
 
 
-def timeless(told):
-    """The same without what is called seconds, at any depth."""
-    if isinstance(told, dict):
-        return {key: timeless(value) for key, value in told.items() if "seconds" not in key}
-    return [timeless(value) for value in told] if isinstance(told, list) else told
+def timeless(content):
+    """The same without durations, at any depth."""
+    if isinstance(content, dict):
+        return {key: timeless(value) for key, value in content.items() if "seconds" not in key}
+    return [timeless(value) for value in content] if isinstance(content, list) else content
 
 
 def record(run: Path) -> bytes:
-    told = json.loads((run / "run.json").read_text())
-    return json.dumps({key: value for key, value in told.items() if key != "seconds"}).encode()
+    content = json.loads((run / "run.json").read_text())
+    return json.dumps({key: value for key, value in content.items() if key != "seconds"}).encode()
 
 
 def trace(run: Path) -> bytes:

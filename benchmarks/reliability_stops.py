@@ -58,8 +58,10 @@ def stopped(folder: Path, name: str, tries: int, rng: random.Random) -> Stop:
         if found.saved is not None:
             found.saved += (out / "team.json").exists()
         found.different += not whole(out)
-    told = f"{found.met} of {found.tries} met twice, {found.seconds:.2f} s, {found.saved} saved, {found.different} lost"
-    print(f"{name}: {told}", file=sys.stderr, flush=True)
+    summary = (
+        f"{found.met} of {found.tries} met twice, {found.seconds:.2f} s, {found.saved} saved, {found.different} lost"
+    )
+    print(f"{name}: {summary}", file=sys.stderr, flush=True)
     return found
 
 

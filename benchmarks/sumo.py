@@ -8,7 +8,7 @@ python benchmarks/sumo.py late FILE.csv [SIDE [SEEDS [DECISIONS [RATE]]]]   what
 python benchmarks/sumo.py seeds FILE.csv [POLICY [RIVAL]]       a comparison seed by seed, the busiest seed first
 python benchmarks/sumo.py speed                                 decisions a second
 
-What FILE.csv has already is not played again: a comparison that was cut off goes on.
+Episodes that are in FILE.csv are not played again: an interrupted comparison is continued.
 
 Needs decpomdp[sumo].
 """
@@ -113,16 +113,18 @@ def course(path, side="10", seeds=str(SEEDS), decisions=str(DECISIONS)):
     for name, team in teams.items():
         players, control = (None, name) if team is None else (players_of(team), "agents")
         played = grid.play_seeds(players, numbers, 30 * parts, control=control)
-        for told, table in (("waiting", played.waits), ("on their way", played.present)):
+        for column, table in (("waiting", played.waits), ("on their way", played.present)):
             means = table.sum(axis=1).reshape(len(numbers), parts, 30).mean(axis=(0, 2))
-            print(f"{name:14s} {told:12s} by five minutes: " + "  ".join(f"{mean:6.0f}" for mean in means), flush=True)
+            print(
+                f"{name:14s} {column:12s} by five minutes: " + "  ".join(f"{mean:6.0f}" for mean in means), flush=True
+            )
         if team is not None:
             print(f"{name:14s} switches at {100 * played.paths.actions.mean():.0f} % of all decisions", flush=True)
     grid.close()
 
 
 def late(out, side="10", seeds=str(SEEDS), decisions=str(DECISIONS), rate=str(RATE)):
-    """Into the file of a comparison: the actuated program, were it as late as lights that decide every ten seconds."""
+    """Add to the file of a comparison: the actuated program, as late as lights that decide every ten seconds."""
     grid = SumoGrid(int(side), rate=float(rate))
     found, played = kept(out, settings_of(side, decisions, rate))
     numbers = [TEST_SEED + k for k in range(int(seeds))]
@@ -160,9 +162,9 @@ def report(found, side, decisions, rate):
         print(f"| {names[-1]} less {name} | " + " | ".join(cells) + " |")
 
 
-def cell(told, measure):
+def cell(interval, measure):
     scale, digits = (3600, 1) if measure == "waiting" else (1, 1 if measure == "travel" else 0)
-    return f"{told.mean / scale:.{digits}f} ± {told.give / scale:.{digits}f}"
+    return f"{interval.mean / scale:.{digits}f} ± {interval.give / scale:.{digits}f}"
 
 
 def table(folder="sumo-table"):

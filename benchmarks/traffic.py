@@ -135,8 +135,8 @@ def openness(seeds="3", iterations="40"):
     heuristic = Traffic().policies()["heuristic"]
     for share in (0.1, 0.2, 0.4):
         values = [opened(heuristic, share, seed, int(iterations)) for seed in range(int(seeds))]
-        told = ", ".join(f"{value:.1f}" for value in values)
-        print(f"{100 * share:.0f} % left open: {told} after {iterations} iterations", flush=True)
+        listed = ", ".join(f"{value:.1f}" for value in values)
+        print(f"{100 * share:.0f} % left open: {listed} after {iterations} iterations", flush=True)
 
 
 def opened(team, share, seed, iterations):

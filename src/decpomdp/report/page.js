@@ -152,12 +152,12 @@
   // the replay
   const stored = one("#replay-data");
   if (!stored) return;
-  const told = JSON.parse(stored.textContent);
+  const recorded = JSON.parse(stored.textContent);
   const slider = one("#step"), choice = one("#episode"), now = one("#now");
   let episode = 0, step = 0, timer = null;
 
-  const sum = (rewards, last) => rewards.slice(0, last + 1).reduce((total, r, t) => total + r * told.discount ** t, 0);
-  told.episodes.forEach((played, k) => {
+  const sum = (rewards, last) => rewards.slice(0, last + 1).reduce((total, r, t) => total + r * recorded.discount ** t, 0);
+  recorded.episodes.forEach((played, k) => {
     const name = played.number === undefined ? k + 1 : "no. " + played.number;
     const option = element("option", name + " (return " + short(Number(sum(played.rewards, Infinity).toFixed(2))) + ")");
     option.value = k;
@@ -178,7 +178,7 @@
   if (whose) whose.addEventListener("change", () => choose(whose.value));
 
   // the drawing: every change of every part takes one of its values
-  const drawn = one("#moving"), caption = one("#caption"), moving = told.moving;
+  const drawn = one("#moving"), caption = one("#caption"), moving = recorded.moving;
   const parts = drawn ? all("[data-part]", drawn) : [];
   const applied = {
     display: (part, value) => part.setAttribute("display", value ? "inline" : "none"),
@@ -198,7 +198,7 @@
     for (const part of parts.filter((one) => one.dataset.agent !== undefined)) {
       part.classList.add("choosable");
       const title = shape("title", {});
-      title.textContent = told.agents[part.dataset.agent].name;
+      title.textContent = recorded.agents[part.dataset.agent].name;
       part.prepend(title);
       part.addEventListener("click", () => choose(part.dataset.agent));
     }
@@ -206,7 +206,7 @@
 
   const chart = one("#rewards");
   const bars = () => {
-    const rewards = told.episodes[episode].rewards, each = 1000 / rewards.length;
+    const rewards = recorded.episodes[episode].rewards, each = 1000 / rewards.length;
     const largest = Math.max(...rewards, 0), least = Math.min(...rewards, 0), span = largest - least || 1;
     const y = (value) => 4 + ((largest - value) / span) * 76;
     const [low, most] = [Math.min(...rewards), Math.max(...rewards)].map(short);
@@ -232,16 +232,16 @@
   };
 
   const show = () => {
-    const played = told.episodes[episode], rewards = played.rewards;
+    const played = recorded.episodes[episode], rewards = played.rewards;
     slider.value = step;
     slider.setAttribute("aria-valuetext", `step ${step} of ${rewards.length - 1}`);
     now.textContent = `step ${step}: reward ${short(rewards[step])}, sum so far ${short(Number(sum(rewards, step).toFixed(4)))}`;
     one(".now", chart).setAttribute("x", (step * 1000) / rewards.length);
     if (moving) paint();
-    else if (told.states) one("#state").textContent = told.states[played.states[step]];
+    else if (recorded.states) one("#state").textContent = recorded.states[played.states[step]];
     for (const made of all(".node.here, .link.went")) made.classList.remove("here", "went");
     for (const card of cards) {
-      const n = card.dataset.agent, agent = told.agents[n], seen = played.seen[step][n];
+      const n = card.dataset.agent, agent = recorded.agents[n], seen = played.seen[step][n];
       one("[data-what=seen]", card).textContent = seen < 0 ? "nothing yet" : agent.observations[seen];
       one("[data-what=node]", card).textContent = played.nodes[step][n];
       one("[data-what=action]", card).textContent = agent.actions[played.actions[step][n]];
@@ -256,7 +256,8 @@
     });
   };
   const go = (wanted) => {
-    const last = told.episodes[episode].rewards.length - 1;
+    document.body.classList.add("moved"); // before the first move nothing is animated
+    const last = recorded.episodes[episode].rewards.length - 1;
     step = Math.max(0, Math.min(last, wanted));
     if (step === last) pause();
     show();
@@ -265,7 +266,7 @@
   const pause = () => { clearInterval(timer); timer = null; icon.setAttribute("d", playing); };
   const play = () => {
     if (timer) return pause();
-    if (step === told.episodes[episode].rewards.length - 1) step = 0;
+    if (step === recorded.episodes[episode].rewards.length - 1) step = 0;
     timer = setInterval(() => go(step + 1), 700);
     icon.setAttribute("d", "M4 3h3v10H4zM9 3h3v10H9z");
     show();
@@ -273,7 +274,7 @@
   const begin = () => {
     pause();
     step = 0;
-    slider.max = told.episodes[episode].rewards.length - 1;
+    slider.max = recorded.episodes[episode].rewards.length - 1;
     bars();
     show();
   };
@@ -283,7 +284,7 @@
   for (const button of all("[data-go]")) button.addEventListener("click", () => moves[button.dataset.go]());
   slider.addEventListener("input", () => go(Number(slider.value)));
   choice.addEventListener("change", () => { episode = Number(choice.value); begin(); });
-  // keys work wherever one is on the page (it has one replay), but for what has a use of its own for them
+  // keys work on the whole page (it has one replay), except in elements that use these keys themselves
   document.addEventListener("keydown", (event) => {
     const key = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" }[event.key];
     const own = "input, select, textarea, .view" + (event.key === " " ? ", button, a, summary" : "");
