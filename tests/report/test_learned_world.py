@@ -68,7 +68,7 @@ def test_the_page_shows_the_world_and_says_that_the_replay_is_imagined(tmp_path)
         "Chosen: x.",
         "Learned world",
         "95 % interval -21 to -19",
-        "about as well: 1",
+        "about equally well: 1",
         IMAGINED,
         "does the world fit?",
     ):
