@@ -30,6 +30,8 @@ TITLES = {
     "sample_size": "Effective sample size",
     "accepted": "Changes accepted",
     "predicted": "Variance predicted by the critic",
+    "states": "States of the world",
+    "heldout": "Held-out log likelihood per step",
 }
 NO_CHART = {"error", "upper", "mean_nodes", "start", "hops", "truncation"}  # part of other charts, or not drawn
 FEW = 4  # agents up to which each has its own curve of nodes

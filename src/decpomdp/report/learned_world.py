@@ -53,16 +53,16 @@ def world_section(shown: ShownRun, world: DecPOMDP) -> Iterator[Markup]:
     sure = f"Value of the team in it: {value}. Other worlds that predict held-out episodes about equally well: "
     rare = f"The team spends {facts['outside']:.0%} of its steps in situations that are rare in the logs."
     yield note(f"{sure}{facts['worlds'] - 1}. {rare}")
-    yield states_table(world, watch(simulator, run.team, EPISODES, played_steps(world.discount), shown.seed))
+    yield from states_table(world, watch(simulator, run.team, EPISODES, played_steps(world.discount), shown.seed))
     if isinstance(shown.source, Episodes):
-        yield fit_table(world, shown.source)
+        yield from fit_table(world, shown.source)
     yield tag("h3", "Replay")
     yield note(IMAGINED)
     played = replayed(simulator, run.team, run.record.horizon or LONGEST, shown.seed)
     yield panel(run.team, shown.performance.uses, replay_from(played, run.team, world))
 
 
-def states_table(world: DecPOMDP, played: Trajectories) -> Markup:
+def states_table(world: DecPOMDP, played: Trajectories) -> Iterator[Markup]:
     """The states in which the team spends most of its time: observation, reward and next states."""
     uses = state_uses(world, played)
     cells = [
@@ -70,8 +70,9 @@ def states_table(world: DecPOMDP, played: Trajectories) -> Markup:
         for use in uses[:SHOWN]
     ]
     rows = [[tag("td", cell) for cell in row] for row in cells]
-    caption = f"{min(SHOWN, len(uses))} of {len(world.states)} states, by the team's discounted time in them"
-    return table(("state", "time", "seen on arrival", "mean reward", "next"), rows, "runs", caption)
+    shown = f"{min(SHOWN, len(uses))} of {len(world.states)} states"
+    yield tag("h3", f"{shown}, by the team's discounted time in them")
+    yield table(("state", "time", "seen on arrival", "mean reward", "next"), rows, "runs")
 
 
 class StateUse(NamedTuple):
@@ -105,7 +106,7 @@ def state_uses(world: DecPOMDP, played: Trajectories) -> list[StateUse]:
     return uses
 
 
-def fit_table(world: DecPOMDP, episodes: Episodes) -> Markup:
+def fit_table(world: DecPOMDP, episodes: Episodes) -> Iterator[Markup]:
     """Predicted against logged, in bins of the prediction."""
     chosen = episodes.chosen(np.arange(min(LOGGED, episodes.count)))
     paid, seen = fit_of(world, chosen)
@@ -114,8 +115,8 @@ def fit_table(world: DecPOMDP, episodes: Episodes) -> Markup:
         for name, (predicted, real) in (("reward", paid), ("joint observation occurs", seen))
         for *pair, count in _binned(predicted, real)
     ]
-    caption = f"does the world fit? {chosen.count} logged episodes, each step predicted from the steps before it"
-    return table(("what", "predicted", "logged", "cases"), rows, "runs", caption)
+    yield tag("h3", f"Fit: {chosen.count} logged episodes, each step predicted from the steps before it")
+    yield table(("what", "predicted", "logged", "cases"), rows, "runs")
 
 
 def fit_of(world: DecPOMDP, episodes: Episodes) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
