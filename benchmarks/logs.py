@@ -27,6 +27,13 @@ SEARCH = {  # problem: settings of the search that finds the team in the logs
     "marsrovers": {"steps": 250_000_000, "seed": 3},
 }
 OTHER = {"steps": 20_000_000, "seed": 1}  # of every other problem
+TWO = ("sensing,2", "relay,2", "resource,2", "door,2", "positions,4", "far,5", "random,6", "meeting,5")
+THREE = ("sensing,2", "relay,2", "resource,2", "door,1")  # kind and size
+GENERATED = [
+    f"generated:{kind},agents={agents},size={size},seed={200 + 2 * agents}"
+    for agents, kinds in ((2, TWO), (3, THREE))
+    for kind, size in (each.split(",") for each in kinds)
+]
 NOISE = {"5 %": 0.05, "10 %": 0.1, "30 %": 0.3}
 BEHAVIOURS = (*NOISE, "mixed", "random", "PBVI 0.3")
 
@@ -94,7 +101,7 @@ def behaviours(given: argparse.Namespace) -> None:
     worse = acted = fits = 0
     for count in given.episodes or (300, 3000):
         for behaviour in given.only or BEHAVIOURS:
-            for problem in given.problems or SEARCH:
+            for problem in given.problems or (*SEARCH, *GENERATED):
                 team = team_of(problem, given.teams)
                 best = dp.evaluate(team, problem).value
                 for seed in given.seeds:
@@ -130,7 +137,7 @@ def behaviours(given: argparse.Namespace) -> None:
 
 
 def priors(given: argparse.Namespace) -> None:
-    tried = {"c=.1 d=1": {}, "d=1e-3": {"d": 1e-3}, "d=1e-6": {"d": 1e-6}, "c=1 d=1": {"c": 1.0, "d": 1.0}}
+    tried = {"c=.1 d=1": {}, "d=100": {"d": 100.0}, "d=1e-6": {"d": 1e-6}, "c=1 d=1": {"c": 1.0, "d": 1.0}}
     tried |= {"sigma=.3 c=1 d=.3": {"sigma": 0.3, "c": 1.0, "d": 0.3}}
     for count in given.episodes or (100, 1000):
         for problem in given.problems or ("boxpushing", "recycling", "dectiger"):
@@ -149,7 +156,7 @@ def priors(given: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("sizes", "behaviours", "priors"))
-    parser.add_argument("--problems", nargs="*", help="default: the paper's, or some of them")
+    parser.add_argument("--problems", nargs="*", help="default: the paper's, for behaviours twelve generated ones too")
     parser.add_argument("--episodes", nargs="*", type=int)
     parser.add_argument("--seeds", nargs="*", type=int, default=[2, 4, 6])
     parser.add_argument("--only", nargs="*", help="behaviours or learners")
