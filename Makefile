@@ -78,7 +78,6 @@ test-sumo: $(READY)
 	@$(BIN)/python -m pytest tests/sumo
 
 test-slow: $(READY) test-sumo
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "minari[create]"
 	@echo "== slow tests"
 	@$(BIN)/python -m pytest -m slow --ignore tests/sumo
 	@echo "== kernels with bounds checking"

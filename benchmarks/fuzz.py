@@ -2,7 +2,7 @@
 
     python benchmarks/fuzz.py [--executions 1000000] [--out fuzz.json] [--only dpomdp team ...] [--seed 0]
 
-Needs atheris (libFuzzer for Python). Every target of tests/fuzz/targets.py runs in processes of its own, with a limit
+Needs atheris (libFuzzer for Python). Every target of fuzz_inputs/targets.py runs in processes of its own, with a limit
 of time for each input and of memory for the process, from the corpus in tests/fuzz/corpus and with the mutations of
 fuzz_inputs. Counts are kept in the file given by --out after every process: called again, it goes on until
 so many executions were done in all. What breaks a promise is stored next to that file, the shortest input per kind of
@@ -118,12 +118,11 @@ def work(name: str, counts: str, findings: str, arguments: list[str]) -> int:
 
     import atheris
 
-    sys.path.insert(0, str(ROOT / "tests"))  # before this folder, where this file has the same name
+    sys.path.append(str(ROOT / "tests"))  # the oracles
     with atheris.instrument_imports(include=["decpomdp.io", "decpomdp.core"]):
-        from fuzz_inputs import mutations
+        from fuzz_inputs import mutations, targets
 
         import decpomdp  # noqa: F401
-        from fuzz import targets
     assert set(mutations.MAKERS) == set(targets.TARGETS)
     warnings.simplefilter("error")
     target = targets.TARGETS[name]

@@ -9,6 +9,7 @@ import decpomdp as dp
 from decpomdp.cli import after
 from decpomdp.learners.judging import UNPROVEN
 from decpomdp.report import page
+from simulators import Uncompiled
 
 LEARN = ["learn", "broadcast", "--steps", "20000", "--out", "run", "--quiet"]
 
@@ -83,27 +84,10 @@ def test_an_interrupted_page_leaves_a_finished_run(run, tmp_path, monkeypatch):
     assert record(tmp_path)["finished"]
 
 
-class Slow:
-    """A simulator without compiled code that plays one episode at a time."""
-
-    piece, repeatable = 1, True
-
-    def __init__(self):
-        self.inner = dp.DenseSimulator("dectiger")
-        self.name, self.agents, self.discount = self.inner.name, self.inner.agents, self.inner.discount
-
-    def reset(self, episodes, seed):
-        time.sleep(0.02)
-        return self.inner.reset(episodes, seed)
-
-    def step(self, actions):
-        return self.inner.step(actions)
-
-
 @pytest.mark.parametrize("seconds", [0.2, 60.0])
 def test_the_sampled_value_takes_as_many_episodes_as_the_time_allows(monkeypatch, seconds):
     monkeypatch.setattr(after, "VALUE_SECONDS", seconds)
-    simulator = Slow()
+    simulator = Uncompiled(pause=0.001, piece=1)  # one episode at a time
     value = after.sampled(simulator, dp.Team.uniform(simulator), 1)
     played = int(value.method.split()[2])
     assert played == 20 if seconds == 60 else 1 <= played < 20

@@ -14,6 +14,7 @@ from worlds.logs import small_log
 
 import decpomdp as dp
 from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE
+from interaction import test_world
 
 
 @pytest.fixture
@@ -109,14 +110,6 @@ def test_learn_from_a_table(run, as_json):
     assert table["bound"] == as_json("learn", "e.parquet", *settings, "--out", "s")["bound"]
 
 
-def test_learn_by_playing(as_json, tmp_path):
-    told = as_json("learn", "dectiger", "--steps", 3_000_000, "--seed", 1, "--out", "r", "--quiet")
-    exact = dp.evaluate(dp.Team.load(tmp_path / "r/team.json"), dp.load("dectiger")).value
-    assert told["value"]["value"] == exact
-    assert exact >= -20 - 1e-9
-    assert told["stopped"] == "steps"
-
-
 def test_show(run, as_json, team_file):
     assert "node 1: listen; on hear-left go to 3, on hear-right go to 4" in run("show", team_file)[1]
     assert as_json("show", team_file)["agents"][0]["nodes"] == 6
@@ -171,15 +164,6 @@ def test_a_polite_kill_leaves_nothing_half_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("method", ["sbpr", "mcem"])
-def test_other_ways_to_learn_by_playing(run, as_json, tmp_path, method):
-    told = as_json("learn", "broadcast", "--method", method, "--iterations", 1, "--out", "r", "--quiet")
-    assert told["method"] == {"sbpr": "sbpr-loop"}.get(method, method)
-    assert dp.Team.load(tmp_path / "r/team.json").problem == "broadcast"
-    code, _, err = run("learn", "broadcast", "--iterations", 3, "--out", "s")
-    assert (code, "iterations: not a limit of search, which has time_limit, steps" in err) == (2, True)
-
-
 def test_help_shows_flags_without_a_type_and_the_ranges_of_settings(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run("learn", "--help")
@@ -193,7 +177,8 @@ def test_help_shows_flags_without_a_type_and_the_ranges_of_settings(run, monkeyp
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 
 
-def test_a_table_is_learned_from_without_options(run, tmp_path):
+def test_a_table_is_learned_from_without_options(run, tmp_path, monkeypatch):
+    test_world.one_plan.__wrapped__(monkeypatch)  # planning has its own tests
     log = small_log(episodes=40)
     known = np.full(log.behaviour.shape, 0.5)
     dataclasses.replace(log, behaviour=known).save(tmp_path / "log.csv")
@@ -225,13 +210,6 @@ def test_numbers_in_a_table_are_binned(run, tmp_path):
     code, _, err = run("learn", "dectiger", "--bins", 3, "--out", "no")
     assert code == 2
     assert "bins: expected a long table, got 'dectiger'" in err
-
-
-def test_an_option_of_another_method_names_it(run, tmp_path):
-    small_log(episodes=40).save(tmp_path / "log.csv")
-    code, _, err = run("learn", "log.csv", "--discount", 0.9, "--alpha", 0.5, "--out", "run")
-    assert code == 2
-    assert "--alpha: not a setting of logs; choose method sbpr to use it" in err
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -28,13 +27,6 @@ def started(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [*COMMAND, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-
-
-def fill(path: Path) -> None:
-    """Write until the disk is full."""
-    with suppress(OSError), path.open("wb", buffering=0) as file:
-        while True:
-            file.write(bytes(4096))
 
 
 def until_checkpoint(process: "subprocess.Popen[str]", run: Path) -> None:
@@ -113,13 +105,6 @@ def test_a_signal_saves_the_best_team_and_the_run_can_be_resumed(run, tmp_path, 
     assert dp.Team.load(tmp_path / "cut/team.json").problem == "broadcast"
     assert run("learn", "--resume", "cut", "--quiet", *BARE)[0] == 0
     assert content(tmp_path / "cut") == content(whole)
-
-
-def test_a_second_process_is_refused(run, unfinished):
-    with locked(unfinished):
-        code, _, err = run("learn", "--resume", unfinished)
-    assert code == 2
-    assert "another process is writing to this run" in err
 
 
 def test_a_run_that_another_process_finished_before_the_lock_is_left_alone(run, unfinished, whole, monkeypatch):
@@ -202,24 +187,3 @@ def test_a_file_is_found_from_another_folder(run, tmp_path, monkeypatch):
     cut(tmp_path, own)
     monkeypatch.chdir(os.sep)
     assert run("learn", "--resume", tmp_path / "cut", "--quiet", *BARE)[0] == 0
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can mount a small disk")
-def test_a_full_disk_is_one_line_and_the_run_goes_on_later(run, tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("cannot mount here")
-    try:
-        with started(tmp_path, *SEARCH, "--out", "disk/run", "--checkpoint-every", "0", *BARE) as process:
-            until_checkpoint(process, disk / "run")
-            fill(disk / "filler")
-            err = process.communicate(timeout=60)[1]
-        assert process.returncode == 2
-        assert "No space left on device" in err
-        assert "Traceback" not in err
-        (disk / "filler").unlink()
-        assert run("learn", "--resume", "disk/run", "--quiet", *BARE)[0] == 0
-    finally:
-        subprocess.run(["umount", "-l", disk], check=True)

@@ -2,8 +2,6 @@
 
 import runpy
 
-import pytest
-
 from docs.pages import ROOT
 
 MAKER = runpy.run_path(str(ROOT / "docs/make_reproduce.py"))
@@ -101,10 +99,3 @@ def test_experiments_that_were_not_run_again_stay(tmp_path):
         assert "| figure1 | 1 | 1 |" in text
         assert "| Linear. | **no** | complexity |" in text
         assert (tmp_path / "reproduce/claims.csv").read_text().count("\n") == 4
-
-
-def test_a_page_without_marks_is_rejected(tmp_path):
-    (tmp_path / "index.md").write_text(INDEX)
-    (tmp_path / "reproduce.md").write_text("no marks")
-    with pytest.raises(SystemExit, match="expected the marks"):
-        MAKER["put"](tmp_path, tmp_path)

@@ -5,11 +5,11 @@ import pytest
 from oracles.traffic import Grid
 
 import decpomdp as dp
-from decpomdp.core import InputError, Simulator, Team
+from decpomdp.core import InputError, Team
 from decpomdp.domains import registry
 from decpomdp.domains.traffic import ACTIONS, OBSERVATIONS, Traffic, busier, named
 from decpomdp.rollouts import simulate
-from decpomdp.rollouts.play import TeamPlayer, play_batch, players_of
+from decpomdp.rollouts.play import play_batch, players_of
 
 
 def random_team(grid, seed, nodes=3):
@@ -44,21 +44,6 @@ def test_the_comparison_can_fail():
     grid, plain = Traffic(3), Grid(3, 1, 0)
     grid.reset(1, 0)
     assert grid.loads[0].tolist() != plain.rows + plain.columns
-
-
-def test_it_is_a_simulator_that_can_repeat_itself():
-    grid = Traffic(3)
-    assert isinstance(grid, Simulator)
-    assert isinstance(grid, TeamPlayer)
-    actions = np.random.default_rng(0).integers(0, 2, (5, 7, 9))
-
-    def played(seed):
-        first = grid.reset(7, seed)
-        steps = [grid.step(chosen) for chosen in actions]
-        return first.tolist(), [(s.observations.tolist(), s.rewards.tolist()) for s in steps]
-
-    assert played(5) == played(5)
-    assert played(5) != played(6)
 
 
 def test_whole_episodes_are_those_of_single_steps():

@@ -15,20 +15,6 @@ def mild():
     return model, team.exploring(0.5), team
 
 
-def part_of(episodes, first, last):
-    """Episodes first to last."""
-    rows = slice(episodes.offsets[first], episodes.offsets[last])
-    return Episodes(
-        episodes.agents,
-        episodes.offsets[first : last + 1] - episodes.offsets[first],
-        episodes.observations[rows],
-        episodes.actions[rows],
-        episodes.behaviour[rows],
-        episodes.rewards[rows],
-        episodes.discount,
-    )
-
-
 def seen_then_done(behaviour, count, seed, earned=((0.0, 1.0, 1.0), (0.0, 1.0, 100.0))):
     """One agent that sees `x` or `y` and then does one thing; behaviour[o, a], earned[o, a]."""
     rng = np.random.default_rng(seed)

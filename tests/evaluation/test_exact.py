@@ -7,7 +7,6 @@ from oracles import making, values
 import decpomdp as dp
 from decpomdp.core import Team
 from decpomdp.evaluation import exact_value, sampled_value
-from decpomdp.evaluation.offpolicy.support import facts_of
 
 
 def oracle(model, team, horizon):
@@ -126,11 +125,3 @@ def test_without_either_it_has_to_be_told():
         dp.evaluate(team(), Pennies(1.0))
     with pytest.raises(dp.InputError, match="horizon of the simulator: expected a whole number"):
         dp.evaluate(team(), Pennies(1.0, horizon="long"))
-
-
-def test_facts_of_episodes():
-    episodes = dp.simulate("recycling", episodes=50, horizon=3, seed=1)
-    told = facts_of(episodes)
-    assert told["lengths"] == {"mean": 3.0, "min": 3, "max": 3}
-    assert told["returns"]["mean"] == float(episodes.returns().mean())
-    assert facts_of(dp.simulate("recycling", episodes=1, horizon=1))["returns"]["standard_error"] is None

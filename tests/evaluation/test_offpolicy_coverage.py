@@ -1,15 +1,14 @@
 """Off-policy intervals over many data sets: they hold the exact value as often as they say."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
+import offpolicy_coverage as table
 import pytest
 
 import decpomdp as dp
-from decpomdp.core import Episodes
 from decpomdp.evaluation import exact_value, offpolicy_value
-from evaluation.logged import doing, mild, part_of, seen_then_done
+from evaluation.logged import doing, mild, seen_then_done
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +17,7 @@ def many():
     model, behaviour, team = mild()
     span = (float(model.reward.min()), float(model.reward.max()))
     logged = dp.simulate(model, behaviour, 100 * 150, 3, seed=4)
-    sets = [part_of(logged, 150 * i, 150 * (i + 1)) for i in range(100)]
+    sets = [logged.chosen(np.arange(150 * i, 150 * (i + 1))) for i in range(100)]
     told = [offpolicy_value(part, team, reward_range=span, confidence=0.9, resamples=200) for part in sets]
     return told, exact_value(model, team, 3).value
 
@@ -72,11 +71,8 @@ def test_too_narrow_intervals_are_noticed(many):
 @pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 @pytest.mark.parametrize("number", range(17))
-def test_the_bootstrap_covers_where_ratios_are_skewed(number, confidence, monkeypatch):
+def test_the_bootstrap_covers_where_ratios_are_skewed(number, confidence):
     """150 data sets of every case of the table, warned or not; its seeds and those of the choice are others."""
-    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[2] / "benchmarks")
-    import offpolicy_coverage as table
-
     held, widths, _, _ = table.measure(table.cases()[number], 150, confidence, seed=3_000_000)
     allowed = 3 * np.sqrt(confidence * (1 - confidence) / len(held))  # standard errors of the count
     assert held.mean(axis=0).min() >= confidence - allowed
@@ -85,46 +81,12 @@ def test_the_bootstrap_covers_where_ratios_are_skewed(number, confidence, monkey
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(17, 50))
-def test_attacks_are_warned_of_or_covered(number, monkeypatch):
+def test_attacks_are_warned_of_or_covered(number):
     """Both where a warning is given and where none is: nobody may rely on what holds too seldom."""
-    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[2] / "benchmarks")
-    import offpolicy_coverage as table
-
     assert len(table.cases()) == 50
     held, _, warned, _ = table.measure(table.cases()[number], 100, 0.9, seed=4_000_000)
     for part in (held[warned], held[~warned]):
         assert len(part) == 0 or part.mean(axis=0).min() >= 0.9 - 3 * np.sqrt(0.09 / len(part))
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "team", "rewards", "count"),
-    [
-        ([0.9245, 0.075, 0.0005], [0.1, 0.6, 0.3], [0.0, 1.0, 10.0], 200),
-        pytest.param([0.8, 0.195, 0.005], [0.2, 0.6, 0.2], [0.0, 1.0, 10.0], 100, marks=pytest.mark.slow),
-        pytest.param([0.7, 0.29, 0.01], [0.4, 0.45, 0.15], [0.0, 1.0, 5.0], 60, marks=pytest.mark.slow),
-        pytest.param([0.8, 0.1995, 0.0005], [0.3, 0.6, 0.1], [0.0, 1.0, 10.0], 200, marks=pytest.mark.slow),
-    ],
-)
-def test_intervals_hold_where_the_behaviour_hardly_ever_does_what_the_team_does(behaviour, team, rewards, count):
-    """Most data sets lack the action that earns most; standard errors lack its large ratios, too."""
-    agent = dp.Agent("x", ("a", "b", "c"), ("o",))
-    one = dp.Team((agent,), (dp.Controller([1.0], [team], np.ones((1, 3, 1, 1))),), 0.9)
-    exact, held = float(np.dot(team, rewards)), []
-    for seed in range(60):
-        did = np.random.default_rng(900 + seed).choice(3, count, p=behaviour)
-        logged = Episodes(
-            (agent,),
-            np.arange(count + 1),
-            np.full((count, 1), -1),
-            did[:, None],
-            np.array(behaviour)[did][:, None],
-            np.array(rewards)[did],
-            0.9,
-        )
-        found = offpolicy_value(logged, one, reward_range=(0.0, max(rewards)), confidence=0.9, resamples=200, seed=seed)
-        estimates = (found.ordinary, found.per_decision, found.self_normalised)
-        held.append([each.low <= exact <= each.high for each in estimates])
-    assert (np.mean(held, axis=0) >= 0.9 - 2 * np.sqrt(0.09 / 60)).all()
 
 
 @pytest.mark.parametrize(("little", "often", "count"), [(0.0005, 0.08, 200), (0.0, 0.03, 500)])

@@ -1,7 +1,5 @@
 """Only the pairs that are met: the same value as over all pairs, many agents, huge rewards elsewhere."""
 
-import time
-
 import numpy as np
 import pytest
 from oracles import making
@@ -28,22 +26,6 @@ def test_stochastic_teams_are_not_deterministic():
     model = dp.load("dectiger")
     assert not is_deterministic(dp.Team.uniform(model))
     assert isinstance(chain_of(model, dp.Team.uniform(model)), TeamOnModel)
-
-
-@pytest.mark.slow
-def test_large_machines_take_little_time():
-    """Mars with two machines of 100 nodes: 2.6 million pairs, of which few are met."""
-    rng = np.random.default_rng(0)
-    model = dp.load("marsrovers")
-    machines = [
-        dp.Controller.deterministic(rng.integers(6, size=100), rng.integers(100, size=(100, 8)), 6) for _ in range(2)
-    ]
-    team = dp.Team(model.agents, tuple(machines), 0.9)
-    begin = time.process_time()
-    chain = ReachableChain(model, team)
-    assert chain.shape[0] < 200_000
-    assert exact_value(model, team).error < 1e-6
-    assert time.process_time() - begin < 30
 
 
 def blind(states, observations):
@@ -118,14 +100,6 @@ def test_more_pairs_than_numbers_hold_are_refused():
     for horizon in [None, 5]:
         with pytest.raises(dp.InputError, match=r"at most \d+ pairs of state and joint node, got more"):
             exact_value(*crowd(10, 200), horizon)
-
-
-@pytest.mark.parametrize(("bound", "words"), [("PAIRS", "pairs of state"), ("MOVES", "moves between pairs")])
-def test_pairs_that_are_met_are_counted(monkeypatch, bound, words):
-    monkeypatch.setattr(reachable, bound, 5000)
-    model, team = crowd(5, 50, 2)
-    with pytest.raises(dp.InputError, match=f"at most 5000 {words}.*, got more; estimate it from episodes"):
-        ReachableChain(model, team, reachable.MOVES)
 
 
 def test_rewards_in_nodes_that_nobody_comes_to_do_not_count():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from decpomdp.cli.experiments import line_of
 from decpomdp.core import FormatError, InputError
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, code_digest, compute, finished, load, save
@@ -102,6 +103,15 @@ def test_a_cell_whose_process_is_killed_is_run_once_more(tmp_path):
 def test_a_mistake_names_the_cell(tmp_path):
     with pytest.raises(InputError, match="broadcast seed 3: expected another problem"):
         run(tmp_path, [Cell(work.failing, {"problem": "broadcast", "seed": 3})])
+
+
+def test_progress_in_words():
+    cell = Cell(len, {"problem": "broadcast", "method": "mcem", "seed": 1})
+    assert line_of(pool.CellProgress(12, 80, 30, 95.2, 430.4, cell)) == (
+        "12/80 cells (30 reused), 95 s, 430 s left: broadcast mcem seed 1"
+    )
+    assert line_of(pool.CellProgress(0, 0, 5, 0.0, None)) == "0/0 cells (5 reused)"
+    assert line_of(pool.CellProgress(0, 54, 0, 10.0, None)) == "0/54 cells (0 reused), 10 s"
 
 
 PATHS = (str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", ""))  # where `experiments.work` is

@@ -92,8 +92,8 @@ def test_cells_of_other_code_are_reused_and_named(done, tmp_path):
 
 @pytest.fixture
 def small(monkeypatch):
-    """The command with small efforts, and with three experiments that are soon drawn."""
-    names = ("table2", "appendix", "robustness")
+    """The command with small efforts, and with two experiments that are soon drawn."""
+    names = ("appendix", "robustness")
 
     def efforts_of(kind, seeds=None):
         return {name: EFFORTS[name] | ({} if seeds is None else {"seeds": seeds}) for name in names}
@@ -122,13 +122,8 @@ def test_seeds_concern_what_is_named(done, tmp_path, small, capsys):
 
     before = run("appendix", "--quick", "--seeds", "1")
     assert before["robustness"] == "quick run, 8 cells, seeds 0 to 1"  # its own, not those of the appendix
-    now = run("table2", "--seeds", "1")
-    assert now == {**before, "table2": before["table2"].replace("quick", "full")}
-    for page in ("index.md", "index.html"):
-        assert "full run of table2, quick run of appendix and robustness, " in (tmp_path / page).read_text()
     fewer = run("robustness", "--quick", "--seeds", "1")
-    assert fewer == {**now, "robustness": "quick run, 4 cells, seed 0"}
-    assert run("appendix", "--quick") == fewer  # the others stay as they were last shown
+    assert fewer == {**before, "robustness": "quick run, 4 cells, seed 0"}
     (tmp_path / reproduction.cells_of(["robustness"], EFFORTS)[0].place).unlink()
     run("appendix", "--quick")
     assert "robustness is left out of the page: cells of its quick run (1 seeds) are" in capsys.readouterr().err

@@ -43,18 +43,3 @@ def test_sums_of_four_million_logs():
     found = cumulated(logs, episodes)
     assert abs(found[-1] - math.fsum(logs.ravel())) < 1e-6
     assert found[-1] < -1_000_000
-
-
-@pytest.mark.slow
-def test_four_hundred_agents_of_two_hundred_nodes_for_ten_thousand_steps():
-    rng = np.random.default_rng(0)
-    agents = tuple(Agent(f"x{n}", ("a", "b"), ("o",)) for n in range(400))
-    actions = rng.integers(0, 2, (10_000, 400))
-    episodes = logged(agents, actions, np.zeros(actions.shape, int))
-    controller = making.controller(rng, 200, 2, 1)
-    team = Team.of(episodes, [controller] * 400)
-    found = log_likelihood(episodes, team)
-    assert np.isfinite(found).all()
-    assert (np.diff(found) < 0).all()
-    alone = logged(agents[:1], actions[:, :1], np.zeros((10_000, 1), int))
-    assert log_likelihood(alone, Team.of(alone, [controller]))[-1] == pytest.approx(found[-1] / 400, rel=0.01)

@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fuzz_inputs import targets
+from fuzz_inputs.targets import TARGETS
 
 from decpomdp.io.dpomdp.read import parse_dpomdp
-from fuzz import targets
-from fuzz.targets import TARGETS
 
 CORPUS = Path(__file__).parent / "corpus"
 

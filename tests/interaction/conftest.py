@@ -7,31 +7,7 @@ from decpomdp.core import Agent, Step
 from decpomdp.core.run import unlimited
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.io.team import team_to_json
-
-
-class Corridor:
-    """Agents in a corridor of four cells; it ends when all are at the right end. Each sees its own cell."""
-
-    discount = 0.9
-    name = "corridor"
-
-    def __init__(self, agents=2, repeatable=True, noise=0.0, first=True):
-        actions = [("left", "right"), ("left", "right", "stay")]
-        self.agents = tuple(Agent(f"agent{n}", actions[n % 2], tuple("0123")) for n in range(agents))
-        self.repeatable, self.noise, self.first = repeatable, noise, first
-        self.chance = np.random.default_rng(12345)
-
-    def reset(self, episodes, seed):
-        if self.repeatable:
-            self.chance = np.random.default_rng(seed)
-        self.cells = self.chance.integers(0, 3, (episodes, len(self.agents)))
-        return self.cells.copy() if self.first else None
-
-    def step(self, actions):
-        self.cells = np.clip(self.cells + np.array([-1, 1, 0])[actions], 0, 3)
-        ended = (self.cells == 3).all(axis=1)
-        noise = self.noise * self.chance.normal(size=len(actions))
-        return Step(self.cells.copy(), np.where(ended, 10.0, -1.0) + noise, ended)
+from simulators import Corridor
 
 
 class Echo:

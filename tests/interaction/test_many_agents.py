@@ -142,15 +142,6 @@ def test_many_agents_learn_from_exploration_alone():
     assert fit.trace[0]["exploration"] == pytest.approx(1.0)
 
 
-def test_many_agents_begin_with_the_given_team():
-    grid = Traffic(3)
-    good = grid.policies()["heuristic"]
-    fit = learn(grid, BRIEF, iterations=4, seed=0, begin=good)
-    values = [simulate(grid, team, 400, 60, 9).returns().mean() for team in (good, fit.team)]
-    assert values[1] > values[0] - 2
-    assert fit.trace[0]["exploration"] == pytest.approx(0.2, abs=1e-6)
-
-
 def test_threads_and_limits():
     grid = Traffic(3)
     one, two = (learn(grid, BRIEF, iterations=4, seed=2, threads=n) for n in (1, 2))
@@ -166,13 +157,6 @@ def test_the_number_of_agents_decides():
 
 def test_a_resumed_run_is_the_same_run(resumed):
     resumed(ManyAgentsMethod(Traffic(3), BRIEF, Inputs(seed=2)), [1, 3, 4, 6, 9], 12)
-
-
-def test_it_is_the_default_for_many_agents():
-    fit = learn("traffic:3", iterations=1, batch=5, tests=5)
-    assert fit.settings == SbprLoop(batch=5, tests=5)
-    with pytest.warns(dp.LearningWarning, match="nothing was learned"):  # one iteration, but no test of it
-        learn("traffic:3", steps=29 * 6, batch=5, tests=5)
 
 
 @pytest.mark.parametrize("iterations", [1, PAUSE, PAUSE + 1])

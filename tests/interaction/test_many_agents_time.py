@@ -6,7 +6,6 @@ The stop flag and the time left are set by these tests, so that nothing depends 
 import numpy as np
 import pytest
 
-from decpomdp.api import learn
 from decpomdp.core import Team
 from decpomdp.core.run import INTERRUPTED, TIME_LIMIT, Cut, Inputs, unlimited
 from decpomdp.domains.traffic import Traffic
@@ -110,14 +109,6 @@ def test_an_iteration_that_is_cut_by_time_leads_to_a_short_test(name):
     grid.stop_after(1, now, INTERRUPTED)
     with pytest.raises(Cut):
         method.step(state, now)
-
-
-def test_a_run_ends_in_time_with_a_tested_team():
-    fit = learn(Slow(3), BRIEF, time_limit=2.0, seed=0)
-    assert fit.stopped in ("time limit", "converged")
-    assert fit.seconds < 4.0
-    assert np.isfinite(fit.trace[-1]["value"])
-    assert {"batch", "tests"} == set(fit.facts)
 
 
 def test_batches_follow_the_time_of_iterations_if_time_is_the_only_limit():

@@ -111,13 +111,6 @@ def test_the_last_update_of_a_start_is_tested_before_the_iterations_are_over(bro
     assert [row["value"] for row in more.trace[:20]] == [row["value"] for row in whole.trace]
 
 
-def test_a_short_time_leads_to_a_tested_team(broadcast):
-    fit = learn(broadcast, BRIEF, time_limit=0.5)
-    assert fit.stopped in ("time limit", "converged")
-    assert exact_value(broadcast, fit.team).value > 8
-    assert fit.facts["tests"] == BRIEF.tests
-
-
 def test_a_resumed_run_is_the_same_run(broadcast, resumed):
     resumed(McemMethod(broadcast, BRIEF, Inputs(seed=2)), [1, 3, 9, 30, 40], 60)
 

@@ -9,6 +9,7 @@ from dectiger_horizon3 import controller
 import decpomdp as dp
 from decpomdp.core import Fit
 from decpomdp.interaction.posterior_of_team import read_out
+from simulators import Uncompiled
 
 
 def found(team):
@@ -49,30 +50,12 @@ def test_the_seed_fixes_it_whatever_the_threads(tiger):
     assert one == two
 
 
-class Slow:
-    """A simulator without compiled code."""
-
-    repeatable = True
-
-    def __init__(self, model, pause=0.0):
-        self.agents, self.discount, self.name, self.pause = model.agents, model.discount, model.name, pause
-        self.dense, self.played = dp.DenseSimulator(model), 0
-
-    def reset(self, episodes, seed):
-        self.played += episodes
-        return self.dense.reset(episodes, seed)
-
-    def step(self, actions):
-        time.sleep(self.pause)
-        return self.dense.step(actions)
-
-
 def test_it_is_bounded_in_episodes_and_in_time(tiger):
-    model, team = tiger
-    few = Slow(model)
+    _, team = tiger
+    few = Uncompiled()
     assert read_out(few, found(team), episodes=30).posterior.sizes
     assert few.played == 30
-    slow, began = Slow(model, 0.001), time.monotonic()
+    slow, began = Uncompiled(0.001), time.monotonic()
     fit = read_out(slow, found(team), time_limit=1.0)
     assert time.monotonic() - began < 10
     assert 0 < slow.played < 2000

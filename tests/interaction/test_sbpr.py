@@ -205,7 +205,7 @@ def test_the_unit_of_rewards_does_not_matter(broadcast, method):
     assert teams[0] == teams[2]
 
 
-@pytest.mark.parametrize("method", ["sbpr", "mcem"])
+@pytest.mark.parametrize("method", ["search", "sbpr", "mcem"])
 def test_a_simulator_without_discount_has_a_horizon_of_its_own(corridor, method):
     class Short(corridor):
         discount = 1.0

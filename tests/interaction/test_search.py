@@ -7,7 +7,7 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.api import learn
-from decpomdp.core import InputError, Step
+from decpomdp.core import Step
 from decpomdp.core.run import Budget, Inputs, run, unlimited
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.interaction.episode_player import EmptySimulator
@@ -18,7 +18,7 @@ from decpomdp.interaction.search.settings import Search, SearchTuning
 from decpomdp.interaction.search.trial import ReturnSums
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.io.team import team_to_json
-from decpomdp.rollouts import DenseSimulator
+from simulators import Uncompiled
 
 KEYS = ["seconds", "steps", "phase", "event", "value", "error", "nodes", "hops", "accepted"]
 
@@ -42,14 +42,8 @@ def test_the_same_for_any_number_of_threads(actions):
     assert exact_value(model, one.team).value > exact_value(model, dp.Team.uniform(model)).value
 
 
-def test_another_seed_is_another_search():
-    model = dp.load("gridsmall")
-    values = {learn(model, steps=2_000_000, seed=seed).trace[-1]["value"] for seed in range(2)}
-    assert len(values) == 2
-
-
 @pytest.mark.parametrize(
-    "kind", [{}, {"repeatable": False}, {"noise": 2.0}, {"first": False}, {"agents": 1}, {"agents": 3}]
+    "kind", [{}, {"repeatable": False, "noise": 2.0}, {"first": False}, {"agents": 1}, {"agents": 3}]
 )
 def test_any_simulator(corridor, kind):
     simulator = corridor(**kind)
@@ -113,28 +107,11 @@ def test_pieces_that_were_finished_before_a_cut_count():
     assert method.result(state)[0].team.nodes == (1, 1)
 
 
-class Counted:
-    """Dec-Tiger as a simulator that counts its beginnings."""
-
-    name, discount, repeatable = "counted", 0.9, True
-
-    def __init__(self):
-        self.inner, self.resets = DenseSimulator(dp.load("dectiger")), 0
-        self.agents = self.inner.agents
-
-    def reset(self, episodes, seed):
-        self.resets += 1
-        return self.inner.reset(episodes, seed)
-
-    def step(self, actions):
-        return self.inner.step(actions)
-
-
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")  # a second may be too short
 def test_a_warm_up_does_not_keep_a_simulator_busy():
-    simulator = Counted()
+    simulator = Uncompiled()
     run(SearchMethod(simulator, Search(), Inputs()).toy(), Budget(iterations=2))
-    assert simulator.resets == 0
+    assert simulator.played == 0
     fit = learn(simulator, time_limit=1.0)
     assert fit.stopped == "time limit"
     assert fit.trace[-1]["steps"] > 0
@@ -143,27 +120,11 @@ def test_a_warm_up_does_not_keep_a_simulator_busy():
 def test_a_toy_plays_hardly_anything():
     toy = SearchMethod(dp.load("dectiger"), Search(), Inputs()).toy()
     assert run(toy, Budget(iterations=2)).spent.steps < 40_000
-    simulator = EmptySimulator(Counted())
+    simulator = EmptySimulator(Uncompiled())
     assert simulator.reset(3, 0).tolist() == [[0, 0]] * 3
     first, second = (simulator.step(np.ones((3, 2), np.int64)) for _ in range(2))
     assert isinstance(first, Step)
     assert second.rewards.tolist() == [2.0, 3.0, 4.0]
-
-
-def test_without_discount_a_horizon_is_needed():
-    model = dp.load("recycling").with_discount(1.0)
-    with pytest.raises(InputError, match="horizon: expected a number of steps"):
-        learn(model, steps=1000)
-    assert learn(model, steps=100_000, horizon=5).team.nodes
-    assert learn(model.with_discount(0.0), steps=100_000).team.nodes
-
-
-def test_a_simulator_without_discount_may_say_how_long_its_episodes_are(corridor):
-    class Endless(corridor):
-        discount, horizon = 1.0, 7
-
-    assert SearchMethod(Endless(), Search(), Inputs()).settings.horizon == 7
-    assert SearchMethod(Endless(), Search(horizon=5), Inputs()).settings.horizon == 5
 
 
 def test_settings_are_reported():

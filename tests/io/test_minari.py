@@ -1,10 +1,8 @@
 """Minari datasets, made by Minari itself from real Gymnasium environments and from a team; those that are refused."""
 
-import gc
 import json
 import sys
 
-import gymnasium as gym
 import h5py
 import minari
 import numpy as np
@@ -13,7 +11,6 @@ from gymnasium import spaces
 from minari.data_collector.episode_buffer import EpisodeBuffer
 
 from decpomdp.core import InputError
-from decpomdp.io.logged import read_logged
 from decpomdp.io.minari import read_minari
 
 from .made_minari import ABOUT, COLUMNS, WARNINGS, replaced
@@ -26,54 +23,6 @@ def root(tmp_path, monkeypatch):
 
 
 pytestmark = WARNINGS
-
-
-def collected(name, env_id, episodes, data_format):
-    """Play at random with Minari's collector; what was seen, done and earned is noted here too."""
-    env = minari.DataCollector(gym.make(env_id), data_format=data_format)
-    env.action_space.seed(0)
-    notes = []
-    for k in range(episodes):
-        seen, _ = env.reset(seed=k)
-        rows, over = [], False
-        while not over:
-            action = env.action_space.sample()
-            following, reward, terminated, truncated, _ = env.step(action)
-            rows.append((seen, action, reward))
-            seen, over = following, terminated or truncated
-        notes.append((rows, terminated))
-    env.create_dataset(f"{name}-v0", **ABOUT)
-    env.close()
-    gc.collect()
-    return notes
-
-
-@pytest.mark.slow  # collecting with Minari itself needs its extra `create`, which brings jax
-@pytest.mark.parametrize("data_format", ["hdf5", "arrow", "parquet"])
-def test_a_real_environment(root, data_format):
-    notes = collected("frozen", "FrozenLake-v1", 12, data_format)
-    read = read_minari(root / "frozen-v0", 0.99)
-    assert read.count == 12
-    assert read.lengths.tolist() == [len(rows) for rows, _ in notes]
-    flat = [row for rows, _ in notes for row in rows]
-    assert read.observations[:, 0].tolist() == [int(seen) for seen, _, _ in flat]
-    assert read.actions[:, 0].tolist() == [int(action) for _, action, _ in flat]
-    assert read.rewards.tolist() == [float(reward) for _, _, reward in flat]
-    assert read.terminated.tolist() == [ended for _, ended in notes]
-    assert np.isnan(read.behaviour).all()
-    assert (len(read.agents[0].actions), len(read.agents[0].observations)) == (4, 16)
-    assert read.name == "frozen-v0"
-    assert read_logged(root / "frozen-v0", discount=0.99) == read
-
-
-@pytest.mark.slow
-def test_observations_with_parts_become_one_symbol(root):
-    notes = collected("blackjack", "Blackjack-v1", 10, "arrow")
-    read = read_minari(root / "blackjack-v0", 1.0)
-    labels = read.agents[0].observations
-    assert len(labels) == 32 * 11 * 2
-    told = [labels[o] for o in read.observations[:, 0]]
-    assert told == ["/".join(str(int(part)) for part in seen) for rows, _ in notes for seen, _, _ in rows]
 
 
 def team_dataset(seen, taken, observations, actions, name="team-v0", rewards=(1.0, 2.0), **changed):

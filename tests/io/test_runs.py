@@ -131,18 +131,6 @@ def test_nothing_that_is_not_a_number_gets_into_a_run(tmp_path):
     assert record["value"]["value"] is None
 
 
-def test_a_run_of_version_0_1_is_read(tmp_path):
-    """Its page can still be made."""
-    written(tmp_path / "a")
-    old = {"format": "decpomdp-run/1", "stopped": "steps", "seconds": 1.5, "nodes": [1, 1], "problem": "dectiger",
-           "source": "dectiger", "method": "search", "settings": {"time_limit": None, "islands": 3},
-           "learned": True, "value": {"value": 1.0, "error": 1e-9, "method": "exact"}}  # fmt: skip
-    (tmp_path / "a/run.json").write_text(json.dumps(old))
-    record = read_run(tmp_path / "a").record
-    assert record.finished
-    assert (record.stopped, record.settings["islands"], record.value.value) == ("steps", 3, 1.0)
-
-
 OLD = Path(__file__).parent / "written_by_0_1"
 
 

@@ -51,16 +51,6 @@ def test_polars_and_plain_python_read_what_is_written(path):
             assert sum(1 for _ in csv.DictReader(file)) == 2 * held.steps
 
 
-def test_our_episodes_file_is_read_by_polars(tmp_path):
-    held = episodes()
-    write_episodes(held, tmp_path / "e.parquet")
-    frame = pl.read_parquet(tmp_path / "e.parquet")
-    assert np.array_equal(np.stack(frame["action"].to_list()), held.actions)
-    assert frame["observation"].to_list()[0] == [None if o < 0 else o for o in held.observations[0]]
-    assert frame.group_by("episode_id", maintain_order=True).len()["len"].to_list() == held.lengths.tolist()
-    assert frame.filter(pl.col("terminated") | pl.col("truncated")).height == held.count
-
-
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_what_polars_writes_is_read(tmp_path, kind):
     held = episodes()

@@ -1,18 +1,24 @@
 """A user's mistake is one line: expected, got, where. Nothing else, whatever was given."""
 
+from functools import partial
+
 import msgspec
 import numpy as np
 import pytest
 from learners import data
 from learners.logged import fitted
+from oracles import making
 
 import decpomdp as dp
-from decpomdp.core import Agent, Controller, InputError, Team
+from decpomdp.core import Controller, InputError, Team
 from decpomdp.learners import ExpectationMaximisation, Fixed, Sbpr, StickBreaking, dirichlet_process, prior_named
 
 NAN, INF = float("nan"), float("inf")
 EPISODES = data.episodes(np.random.default_rng(0), 2)
-OTHERS = Team.uniform(dp.load("marsrovers"))
+TEAM, OTHERS = Team.uniform(EPISODES), Team.uniform(dp.load("marsrovers"))
+LARGE = making.team(np.random.default_rng(0), EPISODES, 3)
+STILL = [Controller.deterministic([0], [[0] * len(a.observations)], len(a.actions)) for a in EPISODES.agents]
+learn = partial(dp.learn, EPISODES, "sbpr")
 
 
 def refused(act, *parts):
@@ -32,30 +38,22 @@ def test_settings_are_the_same_after_json(prior):
 
 
 @pytest.mark.parametrize(
-    ("name", "values"),
+    ("made", "name", "values"),
     [
-        ("sigma", [0.0, -1.0, NAN, INF, "1", None]),
-        ("c", [0.0, -0.1, NAN, INF]),
-        ("d", [0.0, -1e-6, NAN, INF, 1e-320, "x"]),
-        ("rho", [0.0, -1.0, NAN, INF, "x"]),
-        ("reading", ["speed", None, 3]),
-        ("shared", ["yes", 1]),
+        (StickBreaking, "sigma", [0.0, -1.0, NAN, INF, "1", None]),
+        (StickBreaking, "c", [0.0, -0.1, NAN, INF]),
+        (StickBreaking, "d", [0.0, -1e-6, NAN, INF, 1e-320, "x"]),
+        (StickBreaking, "rho", [0.0, -1.0, NAN, INF, "x"]),
+        (StickBreaking, "reading", ["speed", None, 3]),
+        (StickBreaking, "shared", ["yes", 1]),
+        (Fixed, "nodes", [0, -2, 1.5, NAN, "3", 10**6, None]),
+        (ExpectationMaximisation, "nodes", [0, -2, 1.5, NAN, "3", 10**6, None]),
+        (partial(Fixed, 2), "weight", [0.0, -1.0, NAN, INF, None]),
     ],
 )
-def test_numbers_of_the_prior_out_of_range(name, values):
+def test_numbers_of_a_prior_out_of_range(made, name, values):
     for value in values:
-        refused(lambda value=value: StickBreaking(**{name: value}), f"{name}: ", "got")
-
-
-def test_other_priors_out_of_range():
-    for nodes in (0, -2, 1.5, NAN, "3", 10**6, None):
-        refused(lambda nodes=nodes: Fixed(nodes), "nodes: ", "from 1 to 1000", "got")
-        refused(lambda nodes=nodes: ExpectationMaximisation(nodes), "nodes: ", "got")
-    for weight in (0.0, -1.0, NAN, INF, None):
-        refused(lambda weight=weight: Fixed(2, weight), "weight: ", "got")
-    refused(lambda: StickBreaking(sigma=2.0, shared=True), "sigma: expected 1 with one shared concentration, got 2.0")
-    refused(lambda: dirichlet_process(d=0.0), "d: ")
-    refused(lambda: prior_named("em:5000"), "nodes: expected a whole number from 1 to 1000, got 5000")
+        refused(lambda value=value: made(**{name: value}), f"{name}: ", "got")
 
 
 @pytest.mark.parametrize("text", ["fixed:x", "fixed:-3", "em:", "", "sticks", "fixed", "dp:3", "Fixed:3", 3])
@@ -63,65 +61,44 @@ def test_names_of_priors(text):
     assert len(refused(lambda: prior_named(text), "prior: expected", f"got {text!r}")) < 120
 
 
-def test_something_else_as_beginning():
-    refused(lambda: Sbpr(start="x"), "start: expected best, random, got 'x'")
-    for begin in (3, Team, Controller.uniform(2, 2)):
-        refused(lambda begin=begin: dp.learn(EPISODES, "sbpr", begin=begin), "begin: expected a Team, got")
-    refused(
-        lambda: dp.learn(EPISODES, "sbpr", begin=Team.uniform(EPISODES), start="random"),
-        "start: expected none with a team",
-    )
+MISTAKES = [
+    (lambda: StickBreaking(sigma=2.0, shared=True), "sigma: expected 1 with one shared concentration, got 2.0"),
+    (lambda: prior_named("em:5000"), "nodes: expected a whole number from 1 to 1000, got 5000"),
+    (lambda: Sbpr(start="x"), "start: expected best, random, got 'x'"),
+    (lambda: Sbpr(preset="as-printed", alpha=0.5), "alpha: expected none with the preset as-printed, got 0.5"),
+    (lambda: Sbpr(prior="fixed:5", truncation=30), "truncation: expected none with the prior"),
+    (lambda: Sbpr(prior="em:5", truncation=30), "truncation: expected none with the prior"),
+    (lambda: learn(begin=3), "begin: expected a Team, got"),
+    (lambda: learn(begin=Team), "begin: expected a Team, got"),
+    (lambda: learn(begin=TEAM, start="random"), "start: expected none with a team"),
+    (lambda: learn(begin=OTHERS), "team does not fit problem"),
+    (lambda: learn(begin=LARGE, prior="fixed:2"), "begin: expected a team of at most 2 nodes"),
+    (lambda: learn(behaviours=[TEAM]), "expected none with alpha 0"),
+    (lambda: learn(estimate_behaviour=True), "expected none with alpha 0"),
+    (lambda: learn(alpha=0.5, behaviours=[OTHERS]), "team does not fit problem"),
+    (
+        lambda: learn(alpha=0.5, behaviours=[TEAM], estimate_behaviour=True),
+        "estimate_behaviour: expected False with behaviours, got True",
+    ),
+    (lambda: dp.learn([EPISODES, data.episodes(np.random.default_rng(0), 3)]), "same agents and discount"),
+]
 
 
-def test_teams_of_others():
-    refused(lambda: dp.learn(EPISODES, "sbpr", begin=OTHERS), "team does not fit problem")
-    refused(lambda: dp.learn([EPISODES], "sbpr", alpha=0.5, behaviours=[OTHERS]), "team does not fit problem")
-    large = Team.of(EPISODES, [Controller(np.ones(3) / 3, *_uniform(a, 3)) for a in EPISODES.agents])
-    refused(
-        lambda: dp.learn(EPISODES, "sbpr", prior="fixed:2", begin=large),
-        "begin: expected a team of at most 2 nodes",
-        "3",
-    )
-
-
-def _uniform(agent: Agent, nodes: int):
-    a, o = len(agent.actions), len(agent.observations)
-    return np.full((nodes, a), 1 / a), np.full((nodes, a, o, nodes), 1 / nodes)
-
-
-def test_batches_of_different_agents():
-    other = data.episodes(np.random.default_rng(0), 3)
-    refused(lambda: dp.learn([EPISODES, other]), "same agents and discount")
+@pytest.mark.parametrize(("act", "words"), MISTAKES, ids=[words for _, words in MISTAKES])
+def test_options_that_do_not_fit(act, words):
+    refused(act, words)
 
 
 def test_behaviours_that_cannot_have_acted():
     """All agents always take the first action; in the data one of them does not."""
-    sure = [Controller(np.ones(1), np.eye(len(a.actions))[:1], *_uniform(a, 1)[1:]) for a in EPISODES.agents]
-    team = Team.of(EPISODES, sure)
     row = int((EPISODES.actions != 0).any(axis=1).argmax())
-    refused(
-        lambda: dp.learn([EPISODES], "sbpr", alpha=0.5, behaviours=[team]), EPISODES.place(row), "behaviours", "got"
-    )
+    refused(lambda: learn(alpha=0.5, behaviours=[Team.of(EPISODES, STILL)]), EPISODES.place(row), "behaviours", "got")
 
 
 def test_the_preset_as_printed():
     printed = Sbpr(preset="as-printed", truncation=5)
     assert (printed.alpha, printed.utility, printed.starts, printed.judge) == (1.0, "reward", 1, False)
     assert msgspec.json.decode(msgspec.json.encode(printed), type=Sbpr) == printed
-    refused(lambda: Sbpr(preset="as-printed", alpha=0.5), "alpha: expected none with the preset as-printed, got 0.5")
-
-
-def test_options_that_contradict_each_other():
-    team = Team.uniform(EPISODES)
-    refused(
-        lambda: dp.learn([EPISODES], "sbpr", alpha=0.5, behaviours=[team], estimate_behaviour=True),
-        "estimate_behaviour: expected False with behaviours, got True",
-    )
-    for given in ({"behaviours": [team]}, {"estimate_behaviour": True}):
-        refused(lambda given=given: dp.learn([EPISODES], "sbpr", **given), "expected none with alpha 0")
-    for prior in ("fixed:5", "em:5", Fixed(30)):
-        wanted = "truncation: expected none with the prior", "got 30"
-        refused(lambda prior=prior: Sbpr(prior=prior, truncation=30), *wanted)
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")

@@ -8,7 +8,7 @@ from learners import data
 from oracles import decimals
 
 from decpomdp.core import Agent, Episodes
-from decpomdp.learners import ExpectationMaximisation, StickBreaking
+from decpomdp.learners import ExpectationMaximisation
 from decpomdp.learners.behaviour import log_behaviour
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.learners.sweep import count, evaluate
@@ -98,36 +98,3 @@ def test_counts_against_sixty_digits(name, steps):
     assert np.isfinite(counted.moves).all()
     assert counted.visits.sum() == pytest.approx(found.weighed.nu @ work.steps.steps_so_far, rel=1e-9)
     assert counted.moves.sum() == pytest.approx(found.weighed.nu @ (work.steps.steps_so_far - 1), rel=1e-9)
-
-
-def many_agents(agents, rows, episodes=1, seed=0):
-    """Many agents that act at random."""
-    rng = np.random.default_rng(seed)
-    team = tuple(Agent(f"x{n}", ("a", "b"), ("o", "p")) for n in range(agents))
-    seen = rng.integers(0, 2, (rows * episodes, agents))
-    did = rng.integers(0, 2, (rows * episodes, agents))
-    offsets = np.arange(episodes + 1) * rows
-    seen[offsets[:-1]] = -1
-    return Episodes(team, offsets, seen, did, np.full(did.shape, 0.5), rng.random(rows * episodes), 1.0)
-
-
-SLOW = pytest.mark.slow
-SIZES = [(2, 10_000, 1, 4), (400, 50, 3, 3), (1, 300, 1, 200)]
-LARGE = [(400, 10_000, 1, 3), (2, 10_000, 2, 200)]
-
-
-@pytest.mark.parametrize(
-    ("agents", "rows", "episodes", "nodes"), [*SIZES, *(pytest.param(*size, marks=SLOW) for size in LARGE)]
-)
-def test_a_large_sweep_is_finite_and_its_counts_are_those_of_the_weights(agents, rows, episodes, nodes):
-    episodes = many_agents(agents, rows, episodes)
-    work = data.task(episodes)
-    found = evaluate(work, data.posterior(np.random.default_rng(1), episodes, StickBreaking(), nodes))
-    assert np.isfinite(found.bound)
-    assert found.weighed.nu.sum() == pytest.approx(episodes.count, rel=1e-12)
-    wanted = work.evidence / episodes.count * found.weighed.nu
-    for counted in count(work, found):
-        assert np.isfinite(counted.moves).all()
-        assert (counted.visits >= 0).all()
-        assert counted.visits.sum() == pytest.approx(wanted @ work.steps.steps_so_far, rel=1e-9)
-        assert counted.moves.sum() == pytest.approx(wanted @ (work.steps.steps_so_far - 1), rel=1e-9)

@@ -8,7 +8,7 @@ import pytest
 from learners.logged import alternating, fitted
 
 import decpomdp as dp
-from decpomdp.core import Agent, Controller, Episodes, Team
+from decpomdp.core import Controller, Team
 from decpomdp.filtering.filter import lay_out
 from decpomdp.learners import StickBreaking
 from decpomdp.learners.posterior import updated
@@ -27,40 +27,21 @@ def test_two_nodes_from_random_actions(prior, truncation):
     assert fit.team.controllers[0].action.argmax(axis=1).tolist() == [0, 1]
 
 
-def counting(nodes, actions, episodes=300, horizon=12, seed=0):
+def counting(nodes, actions):
     """One agent that counts 1s modulo `nodes` and acts by its count, with 5 % noise; rewarded for not failing."""
-    agent = Agent("x", tuple("abcdef"[:actions]), ("0", "1"))
-    moves = [[node, (node + 1) % nodes] for node in range(nodes)]
-    right = Team((agent,), (Controller.deterministic([node % actions for node in range(nodes)], moves, actions),), 0.9)
-    rng = np.random.default_rng(seed)
-    played = right.exploring(0.05)
-    seen = rng.integers(0, 2, (episodes, horizon))
-    did, chance = np.zeros((episodes, horizon), int), np.zeros((episodes, horizon))
-    controller = played.controllers[0]
-    for k in range(episodes):
-        node = 0
-        for t in range(horizon):
-            did[k, t] = rng.choice(actions, p=controller.action[node])
-            chance[k, t] = controller.action[node, did[k, t]]
-            if t + 1 < horizon:
-                node = int(controller.transition[node, did[k, t], seen[k, t + 1]].argmax())
-    good = did == _wanted(right, seen)
-    seen[:, 0] = -1
-    offsets = np.arange(episodes + 1) * horizon
-    data = Episodes(
-        (agent,), offsets, seen.reshape(-1, 1), did.reshape(-1, 1), chance.reshape(-1, 1), good.ravel(), 0.9
+    model = dp.from_rules(
+        states=range(2 * nodes),  # twice the count, and the bit that was seen last
+        actions=tuple("abcdef"[:actions]),
+        observations=("0", "1"),
+        agents=1,
+        start=0,
+        transition=lambda state: {2 * (state // 2), 2 * ((state // 2 + 1) % nodes) + 1},
+        observation=lambda agent, next_state: str(next_state % 2),
+        reward=lambda state, action: action == "abcdef"[state // 2 % actions],
     )
-    return right, data
-
-
-def _wanted(team, seen):
-    controller, (episodes, horizon) = team.controllers[0], seen.shape
-    wanted, node = np.zeros(seen.shape, int), np.zeros(episodes, int)
-    for t in range(horizon):
-        wanted[:, t] = controller.action[node].argmax(axis=1)
-        if t + 1 < horizon:
-            node = controller.transition[node, wanted[:, t], seen[:, t + 1]].argmax(axis=1)
-    return wanted
+    moves = [[node, (node + 1) % nodes] for node in range(nodes)]
+    right = Team.of(model, [Controller.deterministic([node % actions for node in range(nodes)], moves, actions)])
+    return right, dp.simulate(model, right.exploring(0.05), 300, 12, seed=1)
 
 
 @pytest.mark.parametrize(("nodes", "actions"), [(1, 2), (3, 2), (5, 3)])

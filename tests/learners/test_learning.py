@@ -6,26 +6,11 @@ import numpy as np
 import pytest
 from learners.logged import alternating, fitted, logged, quiet
 
-import decpomdp as dp
-from decpomdp.core import Agent, Episodes, Team
+from decpomdp.core import Agent, Episodes
 from decpomdp.learners import (
     Fixed,
     prior_named,
 )
-
-
-def test_good_data_give_a_good_team():
-    """From episodes of a good team with little exploration, a good team is learned, above its teacher's value."""
-    from dectiger_horizon3 import controller
-
-    model = dp.load("dectiger")
-    teacher = Team.of(model, [controller()] * 2)
-    episodes = dp.simulate(model, teacher.exploring(0.02), 3000, 10, seed=5)
-    fit = fitted(episodes, begin=teacher, settings={"truncation": 8})
-    assert fit.stopped == "converged"
-    assert fit.trace[-1]["sample_size"] > 500
-    assert fit.team.nodes == fit.posterior.sizes == (6, 6)
-    assert dp.evaluate(fit.team, model).value == pytest.approx(13.4486, abs=1e-3)
 
 
 def test_the_unit_of_the_rewards_does_not_matter():

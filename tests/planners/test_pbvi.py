@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from oracles import beliefs as oracle
 from oracles import making
-from oracles.values import value_of_paths
 
 import decpomdp as dp
 from decpomdp.api import plan
@@ -78,15 +77,6 @@ def test_the_bracket_is_narrow_enough_to_catch_a_wrong_bound():
     fit = pbvi(model, epsilon=1e-3)
     assert fit.upper - 0.02 < least
     assert fit.lower + 0.02 > most
-
-
-def test_the_value_of_the_graph_is_that_of_all_its_paths():
-    model = tiny(2, discount=0.1)
-    team = pbvi(model, epsilon=1e-3).team
-    one = centralised(model)
-    arrays = (one.start, one.transition, one.observation, one.reward, one.discount)
-    value = value_of_paths(*arrays, making.tables(team), 5)
-    assert dp.exact_value(one, team).value == pytest.approx(value, abs=2e-5 * np.abs(model.reward).max())
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,6 @@
 """What every planner promises: a valid team at any moment, values by the evaluator, limits kept, mistakes named."""
 
-import os
-import signal
-import threading
 import time
-from functools import cache
 
 import numpy as np
 import pytest
@@ -73,33 +69,6 @@ def test_every_lower_bound_is_the_evaluators(method, monkeypatch):
     assert {row["lower"] for row in (*rows, *fit.trace)} <= {one.value for one in said}
     assert fit.trace[-1]["lower"] == value_of("recycling", fit)
     assert fit.trace[-1]["lower"] > 23  # far better than the first team
-
-
-@cache
-def compiled(method):
-    """All that it needs: the compiler itself does not bear an interrupt."""
-    plan("gridsmall", method, **({"beliefs": 20} if method == "pbvi" else {"time_limit": 1}))
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file that a library had just opened
-@pytest.mark.parametrize("method", METHODS)
-def test_an_interrupt_leaves_a_team(method):
-    model = dp.load("gridsmall")
-    compiled(method)
-    begun = threading.Event()
-
-    def interrupt():
-        begun.wait(50)
-        time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Thread(target=interrupt)
-    timer.start()
-    options = {"epsilon": 1e-9} if method == "pbvi" else {}
-    fit = plan(model, method, time_limit=60, watch=lambda row: begun.set(), **options)
-    timer.join()
-    assert fit.stopped == "interrupted"
-    assert fit.trace[-1]["lower"] == value_of(model, fit)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -46,29 +46,6 @@ def test_recorded_probabilities_by_brute_force(sparse):
     assert share == pytest.approx([0.3 + 0.7 / 2, 0.3 + 0.7 / 3], abs=0.15)
 
 
-def test_recorded_probabilities_are_how_often_it_was_done():
-    """After every joint history of one step: shares of the joint actions, and what was recorded for them."""
-    model, policy = made(1, sparse=False)
-    count = 60_000
-    episodes = semi_random(model, policy, 0.3, episodes=count, steps=2, seed=9)
-    actions, behaviour = episodes.actions.reshape(count, 2, 2), episodes.behaviour.reshape(count, 2, 2)
-    seen = episodes.observations.reshape(count, 2, 2)[:, 1]
-    history = np.concatenate([actions[:, 0], seen], axis=1) @ [12, 4, 2, 1]
-    compared = 0
-    for which in np.unique(history):
-        here = history == which
-        if here.sum() < 500:
-            continue
-        for joint in np.ndindex(2, 3):
-            taken = here & np.all(actions[:, 1] == joint, axis=1)
-            recorded = np.unique(behaviour[taken, 1].prod(axis=1, dtype=np.float64).round(6))
-            assert len(recorded) == 1  # a function of the joint history and the action
-            error = np.sqrt(recorded[0] * (1 - recorded[0]) / here.sum())
-            assert abs(taken.sum() / here.sum() - recorded[0]) < 5 * error
-            compared += 1
-    assert compared > 50
-
-
 def test_followed_to_the_letter_it_is_worth_what_the_plan_says():
     model = dp.load("broadcast")
     fit = plan(model, "pbvi")

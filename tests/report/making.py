@@ -80,19 +80,3 @@ class NastyStreets:
 
     def street_scene(self, episode=0):
         return StreetScene((3,), tuple(self.actions[episode].tolist()))
-
-
-class Countdown:
-    """Shows how many steps are left, and ends; its length is a function of the seed. Nothing to draw."""
-
-    name, discount, repeatable = "countdown", 0.5, True
-    agents = (dp.Agent("ann", ("a", "b"), ("odd", "even")), dp.Agent("bob", ("c", "d"), ("odd", "even")))
-
-    def reset(self, episodes, seed):
-        self.left = np.full(episodes, 2 + seed % 4)
-        return np.stack([self.left % 2, self.left % 2], axis=1)
-
-    def step(self, actions):
-        self.left = self.left - 1
-        seen = np.stack([self.left % 2, self.left % 2], axis=1)
-        return dp.Step(seen, np.ones(len(actions)), self.left == 0)

@@ -173,12 +173,3 @@ def test_unused_nodes_are_left_out():
     assert nodes_in(found) == [0, 1]
     reachable = dp.Controller.deterministic([0, 1, 0], [[1, 1, 1], [0, 0, 0], [0, 0, 0]], 2)
     assert graph(AGENT, reachable).idle == [2]
-
-
-def test_the_graph_of_a_known_team():
-    model = dp.load("dectiger")
-    team = dp.Team.of(model, [controller()] * 2)
-    drawn = graph_of(model.agents[0], controller(), use_on(model, team)[0], "g").drawn
-    texts = ["".join(element.itertext()) for element in ElementTree.fromstring(drawn).iter("text")]
-    assert texts.count("listen") == 4
-    assert {"open-left", "open-right", "start", "hear-left", "hear-right"} <= set(texts)

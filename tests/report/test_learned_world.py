@@ -1,5 +1,7 @@
 """The learned world on the page."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,13 +22,7 @@ def test_the_true_world_predicts_what_was_logged():
         error = (chances[part] * (1 - chances[part])).sum() ** 0.5
         assert abs(chances[part].sum() - came[part].sum()) < 4 * error
     assert came.sum() == episodes.steps - episodes.count  # exactly one of them each time
-
-
-def test_a_wrong_world_does_not():
-    world = dp.load("recycling")
-    episodes = dp.simulate(world, "random", episodes=300, horizon=10, seed=1)
-    wrong = dp.load("recycling")
-    object.__setattr__(wrong, "reward", world.reward + 1.0)
+    wrong = replace(world, reward=world.reward + 1.0)
     (expected, paid), _ = fit_of(wrong, episodes)
     assert expected.mean() > paid.mean() + 4 * paid.std() / len(paid) ** 0.5
 

@@ -15,7 +15,7 @@ from decpomdp.core import InputError
 from decpomdp.domains.traffic import Traffic
 from decpomdp.report.page import page, write_page
 from decpomdp.report.performance import shown
-from report.making import Countdown, kept, kept_on
+from report.making import kept, kept_on
 
 VOID = {"br", "col", "input", "link", "meta"}
 
@@ -145,17 +145,6 @@ def test_a_simulator_is_played_anew(tmp_path):
     assert "traffic:3" in page([shown(run, "traffic:3")])
     with pytest.raises(InputError, match="does not fit problem traffic:2"):
         shown(run, "traffic:2")
-
-
-def test_a_simulator_without_a_drawing(tmp_path):
-    simulator = Countdown()
-    run = kept_on(tmp_path / "countdown", simulator, dp.Team.uniform(simulator))
-    words = " ".join(Elements((run.folder / "report.html").read_text()).words)
-    assert "New episodes of the learned team on countdown." in words
-    assert "come from 2 episodes played on the simulator" in words
-    gone = shown(run)  # nothing of that name can be loaded
-    assert gone.missing
-    assert "No replay" in page([gone])
 
 
 def test_the_page_of_a_crowd_stays_small(tmp_path):

@@ -17,7 +17,6 @@ from decpomdp.report.performance import (
     ShownRun,
     best_recorded,
     filtered,
-    first_steps,
     moves_of,
     played_steps,
     stored,
@@ -120,13 +119,6 @@ def test_filtering_by_enumeration():
                 weight *= made.action[path[s], done[first + s]]
             weights[path[-1]] += weight
         assert found[first + t] == pytest.approx(weights / weights.sum())
-
-
-def test_long_episodes_are_cut():
-    model, team = tigers()
-    cut = first_steps(dp.simulate(model, team, 3, 9, seed=1), 4)
-    assert cut.lengths.tolist() == [4, 4, 4]
-    assert np.array_equal(cut.actions[4:8], dp.simulate(model, team, 3, 9, seed=1).actions[9:13])
 
 
 def test_a_plan_for_few_steps_is_played_for_these_steps(tmp_path):

@@ -74,17 +74,6 @@ def test_the_drawing_says_what_waits_and_what_is_green():
     assert [part.agent for part in film.parts if part.agent is not None] == [0, 1, 2, 3]
 
 
-def test_everything_lies_on_the_paper():
-    streets = Traffic(4).street_map()
-    film = street_film(streets, [[StreetScene((9,) * 8, (ROW,) * 16)]])
-    left, top, width, height = film.box
-    for mark in film.still:
-        xs = [value for name, value in mark.at.items() if name in ("x", "x1", "x2")]
-        ys = [value for name, value in mark.at.items() if name in ("y", "y1", "y2")]
-        assert left <= min(xs) <= max(xs) <= left + width
-        assert top <= min(ys) <= max(ys) <= top + height
-
-
 @pytest.mark.parametrize("name", GRIDS.values())
 def test_a_grid_is_recognised_by_its_numbers(name):
     model = replace(dp.load(name), scene=None)  # as read from a file

@@ -5,10 +5,11 @@ import pytest
 from oracles import making, values
 
 import decpomdp as dp
-from decpomdp.core import NO_OBSERVATION, Agent, InputError, Step, Team
+from decpomdp.core import NO_OBSERVATION, InputError, Step, Team
 from decpomdp.core.agent import joint_numbers
 from decpomdp.rollouts import DenseSimulator, record, simulate, stream
 from decpomdp.rollouts.play import play_batch, players_of
+from simulators import Corridor
 
 
 @pytest.mark.parametrize("actions", [(3,), (2, 3), (2, 2, 3), (2, 1, 2, 2)])
@@ -58,16 +59,6 @@ def test_recorded_probabilities_are_the_marginals_given_the_history():
             assert episodes.behaviour[rows, n] == pytest.approx(wanted, rel=1e-6)  # kept in single precision
 
 
-def test_the_marginal_is_not_the_probability_given_the_node():
-    rng = np.random.default_rng(3)
-    model = making.model(rng)
-    team = making.team(rng, model, 3)
-    players = players_of(team)
-    paths = DenseSimulator(model).play(players, 50, 5, seed=1, behaviour=True)
-    given_node = team.controllers[0].action[paths.nodes[:, 0], paths.actions[:, 0]]
-    assert np.abs(paths.behaviour[:, 0] - given_node).max() > 0.05
-
-
 def test_frequencies_are_those_of_model_and_team():
     rng = np.random.default_rng(4)
     model = making.model(rng, 3, (2, 2), (2, 2))
@@ -93,24 +84,6 @@ def test_frequencies_are_those_of_model_and_team():
         wanted = model.start @ model.transition[u] @ model.observation[u]
         found = np.bincount(joint_seen[joint == u], minlength=4) / (joint == u).sum()
         assert found == pytest.approx(wanted, abs=error)
-
-
-class Corridor:
-    """Two agents in a corridor of four cells; it ends when both are at the right end. Seen first: the own cell."""
-
-    agents = (Agent("x", ("left", "right"), tuple("0123")), Agent("y", ("left", "right", "stay"), tuple("0123")))
-    discount = 0.95
-    name = "corridor"
-    repeatable = True
-
-    def reset(self, episodes, seed):
-        self.cells = np.random.default_rng(seed).integers(0, 3, (episodes, 2))
-        return self.cells.copy()
-
-    def step(self, actions):
-        self.cells = np.clip(self.cells + np.array([-1, 1, 0])[actions], 0, 3)
-        ended = (self.cells == 3).all(axis=1)
-        return Step(self.cells.copy(), np.where(ended, 10.0, -1.0), ended)
 
 
 def test_a_simulator_that_shows_first_observations_and_ends():
@@ -151,7 +124,7 @@ class Wrong(Corridor):
 
 def test_a_simulator_outside_its_alphabet_is_named():
     simulator = Wrong()
-    with pytest.raises(InputError, match="corridor: episode 0, agent x: expected an observation from 0 to 3, got 4"):
+    with pytest.raises(InputError, match="corridor: episode 0, agent agent0: expected an observation from 0 to 3"):
         simulate(simulator, Team.uniform(simulator), 10, 5)
 
 

@@ -7,6 +7,7 @@ import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.domains.traffic import Traffic
 from decpomdp.rollouts.collect import team_for
+from simulators import Uncompiled
 
 
 def test_nobody_in_particular_acts_at_random():
@@ -28,20 +29,9 @@ def test_policies_that_come_with_a_problem():
     assert team_for("heuristic", Traffic(3)) == Traffic(3).policies()["heuristic"]
 
 
-class Slow:
-    """A model as a simulator that is played a few episodes at a time."""
-
-    piece = 4
-
-    def __init__(self):
-        inside = dp.DenseSimulator("dectiger")
-        self.agents, self.discount, self.name, self.repeatable = inside.agents, inside.discount, inside.name, True
-        self.reset, self.step = inside.reset, inside.step
-
-
 def test_pieces_of_a_slow_simulator_are_different_episodes():
-    played = dp.simulate(Slow(), episodes=8, horizon=10, seed=1)
-    assert played == dp.simulate(Slow(), episodes=8, horizon=10, seed=1)
+    played = dp.simulate(Uncompiled(piece=4), episodes=8, horizon=10, seed=1)
+    assert played == dp.simulate(Uncompiled(piece=4), episodes=8, horizon=10, seed=1)
     first, second = np.split(played.observations, 2)
     assert not np.array_equal(first, second)
     assert not np.array_equal(*np.split(played.actions, 2))

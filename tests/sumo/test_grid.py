@@ -1,15 +1,12 @@
 """SUMO itself: the same episodes wherever they are played, whatever dies; PettingZoo; its own programs; the page."""
 
 import os
-import re
-import runpy
 import signal
 import subprocess
 import sys
 import threading
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -238,19 +235,6 @@ def test_a_batch_step_by_step_and_its_scene(grid):
     assert sum(scenes[0].waiting) > 0
     assert np.array_equal(grid.reset(2, seed=9), seen)
     assert np.array_equal(grid.step(actions).observations, step.observations)
-
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "sumo.md"
-
-
-def test_blocks_of_the_page_run(tmp_path, capsys):
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.S | re.M)
-    assert blocks
-    for number, block in enumerate(blocks):
-        path = tmp_path / f"block{number}.py"
-        path.write_text(block)
-        runpy.run_path(str(path))
-    assert capsys.readouterr().out.startswith("2 12 16\n")
 
 
 def test_lights_play_elsewhere():

@@ -11,11 +11,12 @@ import pytest
 from decpomdp.core import InputError
 from decpomdp.domains.registry import build as simulator
 from decpomdp.environments.sumo import network
-from decpomdp.environments.sumo.grid import SumoGrid
+from decpomdp.environments.sumo.grid import Played, SumoGrid, pooled
 from decpomdp.environments.sumo.network import BLOCK, LEFT, RIGHT, STRAIGHT, Demand, actuated
 from decpomdp.environments.sumo.process import ATTEMPTS, SimulationProcess
-from decpomdp.environments.sumo.simulation import KEEP, QUEUES, READINGS, SIGNS, SWITCH, Simulation
+from decpomdp.environments.sumo.simulation import KEEP, QUEUES, READINGS, SIGNS, SWITCH, Measures, Simulation
 from decpomdp.io.runs import source_digest
+from decpomdp.kernels.rollout import Paths
 
 
 def net(side):
@@ -179,3 +180,22 @@ def test_a_copy_is_the_same_grid():
     again = pickle.loads(pickle.dumps(grid))
     assert (again.name, again.discount, again.agents, again.workers) == (grid.name, 0.9, grid.agents, 2)
     assert again.facts == grid.facts
+
+
+def test_every_light_becomes_an_episode_of_its_own():
+    grid = SumoGrid(4)
+    rng = np.random.default_rng(0)
+    seen, acted = rng.integers(15, size=(6, 16)).astype(np.int16), rng.integers(2, size=(6, 16)).astype(np.int16)
+    chance, present = rng.random((6, 16)).astype(np.float32), rng.random((6, 16))
+    paths = Paths(seen, acted, np.zeros_like(acted), chance, np.zeros(6))
+    episodes = pooled(grid.agents, Played(paths, 0 * present, present, [Measures(0.0, 0.0, 0, 0)] * 2), 0.9)
+    assert episodes.count == 32
+    assert episodes.discount == 0.9
+    for k in range(2):
+        for n in range(16):
+            rows = slice((16 * k + n) * 3, (16 * k + n + 1) * 3)
+            own = slice(3 * k, 3 * k + 3)
+            assert np.array_equal(episodes.observations[rows, 0], seen[own, n])
+            assert np.array_equal(episodes.actions[rows, 0], acted[own, n])
+            assert np.array_equal(episodes.behaviour[rows, 0], chance[own, n])
+            assert np.array_equal(episodes.rewards[rows], -present[own, n])

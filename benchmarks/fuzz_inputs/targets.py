@@ -206,7 +206,7 @@ def _table(path, name):
 def run_folder():
     """A good run of a small team, of which one file at a time is replaced."""
     place = folder() / "run"
-    shutil.copytree(Path(__file__).parent / "corpus" / "run_folder", place)
+    shutil.copytree(Path(__file__).parents[2] / "tests/fuzz/corpus/run_folder", place)
     return place
 
 

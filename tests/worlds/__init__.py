@@ -1,0 +1,1 @@
+"""Worlds fitted to episodes."""
