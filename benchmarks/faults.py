@@ -1,6 +1,6 @@
 """Fault injection: change one line of the package, run the quick tests of the rooms concerned, report what they miss.
 
-    python benchmarks/faults.py [--only TEXT] [--slow] [--out faults.json]
+    python benchmarks/faults.py [--only TEXT] [--part 1/3] [--slow] [--out faults.json]
 
 Every fault is a file, a text that occurs in it once, and the text that replaces it. The tree at HEAD is copied to a
 temporary folder; the working tree is not touched. A fault whose text no longer occurs is reported as "does not apply":
@@ -11,6 +11,8 @@ of the same folders instead; there it is reported as "not finished".
 import argparse
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-LONGEST = 200.0  # seconds of one run of tests
+LONGEST = 200  # processor seconds of one run of tests
 OUTCOMES = ("caught", "missed", "not finished", "does not apply")
 
 
@@ -45,6 +47,9 @@ CHECKPOINTS = "core/test_run.py io/test_run_folder.py learners/test_resume.py"
 TABLES = "io/test_tables.py io/test_tables_by_hand.py"
 MERGES = "learners/test_merges.py"
 FLAT = "worlds/test_flat.py"
+WORLDS = "worlds/test_learner.py"
+JUDGING = "learners/test_judging.py"
+LOGS = "interaction/test_dependence.py interaction/test_logs.py"
 WORLD = "interaction/test_world.py"
 EM = "planners/test_em.py"
 
@@ -129,14 +134,10 @@ FAULTS = [
     Fault("learners/sticks.py", ".sum()) - self.evid", ".sum()) - 0 * self.evid", "dropped term", SWEEP),
     Fault("learners/posterior.py", "moves[..., into] += moves[..., gone]", "pass", "dropped term", MERGES),
     Fault("learners/weighing.py", "log_mean = total / power", "log_mean = total", "dropped factor", SWEEP),
-    Fault("learners/judging.py", "size + SHRINK)", "size + SHRINK + 1)", "wrong weight", "learners/test_judging.py"),
-    Fault(
-        "learners/judging.py",
-        "rewards[np.arange(longest) >= episodes.lengths[:, None]] = 0.0",
-        "pass",
-        "dropped case",
-        "learners/test_judging.py",
-    ),
+    Fault("learners/judging.py", "self.known[last[ended]] = True", "pass", "dropped case", JUDGING),
+    Fault("learners/judging.py", "(agreed_wide - all_wide)[self.wide] + all_here", "all_here", "dropped term", JUDGING),
+    Fault("learners/judging.py", "range(self.horizon - 1)", "range(self.horizon)", "off by one", JUDGING),
+    Fault("learners/judging.py", "max(len(values) - 1, 0) * values.var()", "values.var()", "dropped factor", JUDGING),
     Fault("learners/critic.py", "weights[last] = discounts[last]", "pass", "dropped term", "learners/test_critic.py"),
     Fault(
         "learners/critic.py",
@@ -150,6 +151,25 @@ FAULTS = [
     Fault("worlds/flat.py", "move[:, :, -1] = 1 - move.sum(-1)", "pass", "dropped term", FLAT),
     Fault("worlds/flat.py", "np.clip(1 - visits / KNOWN", "np.clip(visits / KNOWN", "exchanged", FLAT),
     Fault("worlds/flat.py", "tables.start[hidden] * seen[-1,", "1 * seen[-1,", "dropped term", FLAT),
+    Fault("worlds/product.py", "start *= world.start[z]", "start *= world.start[z][0]", "wrong index", WORLDS),
+    Fault(
+        "worlds/product.py", "ends += world.see[1][inputs]", "ends += world.see[1][inputs * 0]", "wrong index", WORLDS
+    ),
+    Fault("worlds/growth.py", "other if other.bound > trial.bound else trial", "other", "dropped check", WORLDS),
+    Fault("worlds/growth.py", "gain = trial.bound - before.bound", "gain = trial.bound", "dropped term", WORLDS),
+    Fault("interaction/logs/dependence.py", "result[k, t, did] += 1", "result[k, t, did] += 0", "dropped term", LOGS),
+    Fault("interaction/logs/dependence.py", "action[:, did].T)", "action[:, did].T * 0 + 1)", "dropped update", LOGS),
+    Fault("interaction/logs/method.py", "MARGIN * max(", "0 * max(", "dropped margin", LOGS),
+    Fault(
+        "interaction/logs/method.py", "values[:, place] - values[:, floor]", "values[:, place]", "dropped term", LOGS
+    ),
+    Fault(
+        "interaction/logs/method.py",
+        "scores[best] <= behaviour:\n        others",
+        "False:\n        others",
+        "dropped check",
+        LOGS,
+    ),
     Fault("worlds/calibration.py", "weights**2 * x**2", "weights * x**2", "dropped power", "worlds/test_learner.py"),
     Fault(
         "worlds/calibration.py",
@@ -158,7 +178,7 @@ FAULTS = [
         "dropped term",
         "worlds/test_learner.py",
     ),
-    Fault("interaction/world/method.py", "np.argsort(each, axis=0", "np.argsort(-each, axis=0", "wrong order", WORLD),
+    Fault("interaction/world/method.py", "np.argsort(flat, axis=0", "np.argsort(-flat, axis=0", "wrong order", WORLD),
     Fault(
         "interaction/world/method.py", "weights / len(values), len(values)", "weights, len(values)", "no norm", WORLD
     ),
@@ -233,8 +253,8 @@ FAULTS = [
     ),
     Fault(
         "interaction/sbpr/iteration.py",
-        "found = np.maximum(found, 0.0)",
-        "found = np.abs(found)",
+        "batch = np.maximum(batch, 0.0)",
+        "batch = np.abs(batch)",
         "sign",
         "interaction/test_sbpr.py",
     ),
@@ -339,20 +359,19 @@ def main() -> None:
     """Apply every fault in turn."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--only", default="", help="faults whose file contains this text")
+    options.add_argument("--part", default="1/1", help="2/3: the second, fifth, eighth ... of these faults")
     options.add_argument("--slow", action="store_true", help="the slow tests of the folders, not the quick ones")
     options.add_argument("--out", type=Path, help="write the results as JSON")
     given = options.parse_args()
-    rows = []
+    first, step = map(int, given.part.split("/"))
+    faults, rows = [fault for fault in FAULTS if given.only in fault.file][first - 1 :: step], []
     with tempfile.TemporaryDirectory() as scratch:
         tree = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
         subprocess.run(["tar", "-x", "-C", scratch], input=tree, check=True)
-        for fault in FAULTS:
-            if given.only in fault.file:
-                row = outcome(Path(scratch), fault, given.slow)
-                print(
-                    f"{row['outcome']:14} {row['seconds']:5.0f} s  {fault.file}: {fault.kind}  {row['by']}", flush=True
-                )
-                rows.append(row)
+        for fault in faults:
+            row = outcome(Path(scratch), fault, given.slow)
+            print(f"{row['outcome']:14} {row['seconds']:5.0f} s  {fault.file}: {fault.kind}  {row['by']}", flush=True)
+            rows.append(row)
     counts = {kind: sum(row["outcome"] == kind for row in rows) for kind in OUTCOMES}
     print(", ".join(f"{number} {kind}" for kind, number in counts.items()))
     if given.out:
@@ -381,16 +400,25 @@ def tested(tree: Path, tests: list[str], slow: bool) -> tuple[str, str]:
     marked = "slow" if slow else "not slow"
     command = [sys.executable, "-m", "pytest", "-x", "-n", "0", "-m", marked, "-p", "no:cacheprovider", "--tb=no"]
     environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
+    hangs = ("not finished", "") if slow else ("caught", "hangs")
     try:
         run = subprocess.run(
-            [*command, *paths], cwd=tree, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False
-        )
+            [*command, *paths], cwd=tree, env=environment, preexec_fn=limit, capture_output=True, text=True,
+            timeout=5 * LONGEST, check=False,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return ("not finished", "") if slow else ("caught", "hangs")
+        return hangs
+    if run.returncode == -signal.SIGXCPU:
+        return hangs
     if run.returncode not in (0, 1, 2, 5):  # 2: the tests cannot even be imported; 5: there are none
         raise SystemExit(run.stdout + run.stderr)
     failed = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     return "missed" if run.returncode in (0, 5) else "caught", failed[0].split(" - ")[0] if failed else ""
+
+
+def limit() -> None:
+    """Of processor time, in the process that runs the tests: the machine may be busy."""
+    resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST + 5))
 
 
 if __name__ == "__main__":
