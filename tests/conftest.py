@@ -36,3 +36,18 @@ def few_draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """A page shows what drawn teams do: playing few of them is enough there (all of them: tests/report)."""
     if request.node.nodeid.startswith(PAGES):
         monkeypatch.setattr("decpomdp.report.belief.PLAYED", 4)
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    """The command, in the test's own folder: exit code, output, complaints."""
+    from decpomdp.cli.main import code_of
+
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        code = code_of([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call

@@ -4,20 +4,6 @@ import json
 
 import pytest
 
-from decpomdp.cli.main import code_of
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        code = code_of([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
-
 
 @pytest.fixture
 def as_json(run):

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from decpomdp.cli.main import code_of
 from decpomdp.core import InputError
 from decpomdp.domains.load import load
 
@@ -43,8 +42,7 @@ LEARN = ["learn", "mine.py:build", "--out", "run", "--steps", "20000", "--max-no
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(run, tmp_path):
     Path("mine.py").write_text(CODE)
     Path("unfinished.py").write_text("def build(:\n")
     Path("lonely.py").write_text("import nowhere\n")
@@ -52,96 +50,91 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def unfinished(run, folder):
+    """The record of a run that was not finished."""
+    run(*LEARN)
+    record = Path("run/run.json")
+    record.write_text(record.read_text().replace('"finished": true', '"finished": false'))
+    return record
+
+
 def times_run() -> int:
     place = Path("ran")
     return len(place.read_text()) if place.exists() else 0
 
 
-def refused(capsys, *arguments: str) -> str:
+def refused(run, *arguments: str) -> str:
     """The error of a command, which runs no code."""
     before = times_run()
-    code = code_of(list(arguments))
-    told = capsys.readouterr().err
-    assert code == 2, told
-    assert times_run() == before
-    assert told.count("\n") == 1
-    return told.strip()
+    code, _, err = run(*arguments)
+    assert (code, err.count("\n"), times_run()) == (2, 1, before), err
+    return err.strip()
 
 
-def test_code_is_a_problem_like_any_other(folder, capsys):
-    assert code_of(["info", "mine.py:build"]) == 0
-    assert "2 agents, 2 states, 4 joint actions" in capsys.readouterr().out
-    assert code_of(["simulate", "mine.py:build", "--episodes", "10"]) == 0
-    assert code_of(LEARN) == 0
-    assert code_of(["plan", "mine.py:build", "--out", "plan", "--method", "pbvi", "--quiet"]) == 0
+def test_code_is_a_problem_like_any_other(folder, run, as_json):
+    assert "2 agents, 2 states, 4 joint actions" in run("info", "mine.py:build")[1]
+    assert run("simulate", "mine.py:build", "--episodes", "10")[0] == 0
+    assert run(*LEARN)[0] == 0
+    assert run("plan", "mine.py:build", "--out", "plan", "--method", "pbvi", "--quiet")[0] == 0
     assert json.loads(Path("run/run.json").read_text())["source"] == "mine.py:build"
-    capsys.readouterr()
-    assert code_of(["evaluate", "run", "--problem", "mine.py:build", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["value"] > 4
+    assert as_json("evaluate", "run", "--problem", "mine.py:build")["value"] > 4
 
 
-def test_evaluate_asks_for_the_name_again(folder, capsys):
-    code_of(LEARN)
-    capsys.readouterr()
+def test_evaluate_asks_for_the_name_again(folder, run):
+    run(*LEARN)
     wanted = "learned from mine.py:build; code is run only when it is named: --problem mine.py:build"
-    assert refused(capsys, "evaluate", "run") == f"error: run: {wanted}"
-    assert refused(capsys, "evaluate", "run/team.json") == f"error: run/team.json: {wanted}"
+    assert refused(run, "evaluate", "run") == f"error: run: {wanted}"
+    assert refused(run, "evaluate", "run/team.json") == f"error: run/team.json: {wanted}"
 
 
-def test_resume_asks_for_the_name_again(folder, capsys):
-    code_of(LEARN)
-    record = Path("run/run.json")
-    record.write_text(record.read_text().replace('"finished": true', '"finished": false'))
-    capsys.readouterr()
-    told = refused(capsys, "learn", "--resume", "run")
+def test_resume_asks_for_the_name_again(unfinished, run):
+    told = refused(run, "learn", "--resume", "run")
     assert told.endswith("code is run only when it is named: decpomdp learn mine.py:build --resume run")
-    assert "not allowed with --resume" in refused(capsys, "learn", "dectiger", "--resume", "run")
-    assert code_of(["learn", "mine.py:build", "--resume", "run", "--quiet", "--no-report"]) == 0
-    assert json.loads(record.read_text())["finished"]
+    assert "not allowed with --resume" in refused(run, "learn", "dectiger", "--resume", "run")
+    assert run("learn", "mine.py:build", "--resume", "run", "--quiet", "--no-report")[0] == 0
+    assert json.loads(unfinished.read_text())["finished"]
 
 
-def test_the_hint_after_an_interrupt_names_the_code(folder, capsys, monkeypatch):
+def test_the_hint_after_an_interrupt_names_the_code(folder, run, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("decpomdp.api.execute", interrupt)
     monkeypatch.setattr("decpomdp.io.run_folder.can_resume", lambda folder: True)
-    assert code_of(LEARN) == 130
-    assert "to resume: decpomdp learn mine.py:build --resume run\n" in capsys.readouterr().err
+    code, _, err = run(*LEARN)
+    assert code == 130
+    assert "to resume: decpomdp learn mine.py:build --resume run\n" in err
 
 
-def test_a_resumed_run_must_be_of_the_same_problem(folder, capsys):
-    code_of(LEARN)
-    record = Path("run/run.json")
-    record.write_text(record.read_text().replace('"finished": true', '"finished": false'))
+def test_a_resumed_run_must_be_of_the_same_problem(unfinished, run):
     Path("mine.py").write_text(CODE.replace("1 if", "2 if"))
-    capsys.readouterr()
-    assert code_of(["learn", "mine.py:build", "--resume", "run", "--quiet"]) == 2
-    assert "changed since the run started" in capsys.readouterr().err
+    code, _, err = run("learn", "mine.py:build", "--resume", "run", "--quiet")
+    assert code == 2
+    assert "changed since the run started" in err
 
 
-def test_report_asks_for_the_name_again(folder, capsys):
-    code_of(LEARN)
+def test_report_asks_for_the_name_again(folder, run):
+    run(*LEARN)
     before = times_run()
-    capsys.readouterr()
-    assert code_of(["report", "run"]) == 0
-    assert "code, which is run only when it is named: --problem mine.py:build" in capsys.readouterr().err
+    code, _, err = run("report", "run")
+    assert code == 0
+    assert "code, which is run only when it is named: --problem mine.py:build" in err
     assert "No replay" in Path("run/report.html").read_text()
     assert times_run() == before
-    assert code_of(["report", "run", "--problem", "mine.py:build"]) == 0
+    assert run("report", "run", "--problem", "mine.py:build")[0] == 0
     assert "No replay" not in Path("run/report.html").read_text()
 
 
 @pytest.mark.parametrize("field", ["source", "problem"])
-def test_a_forged_record_runs_nothing(folder, capsys, field):
-    code_of(["learn", "dectiger", *LEARN[2:]])
+def test_a_forged_record_runs_nothing(folder, run, field):
+    run("learn", "dectiger", *LEARN[2:])
     for name in ("run.json", "team.json"):
         place = Path("run", name)
         content = json.loads(place.read_text())
         if field in content:
             content[field] = str(folder / "mine.py:build")
         place.write_text(json.dumps(content).replace('"finished": true', '"finished": false'))
-    capsys.readouterr()
     for command in (
         ["evaluate", "run"],
         ["learn", "--resume", "run"],
@@ -149,7 +142,7 @@ def test_a_forged_record_runs_nothing(folder, capsys, field):
         ["show", "run"],
         ["runs", "."],
     ):
-        code_of(command)
+        run(*command)
     assert times_run() == 0
 
 
@@ -172,6 +165,6 @@ def test_python_refuses_names_of_code(folder):
         ("lonely.py:build", "error: lonely.py:1: ModuleNotFoundError: No module named 'nowhere'"),
     ],
 )
-def test_mistakes_are_one_line(folder, capsys, name, message):
-    assert code_of(["info", name]) == 2
-    assert capsys.readouterr().err.strip() == message
+def test_mistakes_are_one_line(folder, run, name, message):
+    code, _, err = run("info", name)
+    assert (code, err.strip()) == (2, message)

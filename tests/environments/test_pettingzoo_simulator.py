@@ -247,23 +247,6 @@ def test_a_pole_is_kept_up_after_learning():
     assert fit.team.controllers[0].initial_given is not None
 
 
-@pytest.mark.slow
-def test_speaker_and_listener_agree_on_words():
-    """MPE: two agents, one knows the goal, the other can move. The same fresh episodes for both teams."""
-    import pettingzoo_team as example
-
-    simulator = example.make_simulator()
-
-    def returns(team):
-        return dp.play(team, example.make_env(), seed=10_000, episodes=200, discretise=example.DISCRETISERS).returns()
-
-    random = returns(dp.Team.uniform(simulator))
-    learned = np.mean([returns(example.learned(simulator, seed)) for seed in (0, 1, 2)], axis=0)
-    gain = learned - random
-    assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
-    assert learned.mean() > 0.85 * random.mean()  # returns are negative: a seventh of the loss is saved
-
-
 def test_what_to_install_is_said(monkeypatch):
     import sys
 

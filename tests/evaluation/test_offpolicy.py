@@ -118,10 +118,7 @@ def test_mistakes_are_named():
         ({"confidence": 1.0}, "confidence: expected a number between 0 and 1"),
         ({"reward_range": (0.0, 0.1)}, "reward range: expected the data's rewards"),
         ({"reward_range": (1.0, -1.0)}, "reward range: expected the smaller one first"),
-        ({"reward_range": (0.0, float("inf"))}, "reward range.* is inf, expected a finite number"),
         ({"reward_range": (-100.0, 1e308)}, "reward range.* is 1e.308, expected at most 1e.40 in size"),
-        ({"reward_range": (0.0,)}, "reward range.*: expected shape"),
-        ({"discount": 2}, "discount: expected a number from 0 to 1"),
         ({"resamples": 3}, "resamples: expected a whole number"),
     ]:
         model, behaviour, team = mild()

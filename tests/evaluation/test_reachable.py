@@ -46,21 +46,6 @@ def test_moves_are_counted_once_whatever_is_seen():
         ReachableChain(model, team, 899)
 
 
-def test_dense_models_are_followed_a_few_pairs_at_a_time(monkeypatch):
-    """A block lays out a number for every pair, following state and observation."""
-    blocks, onward = [], ReachableChain._successors
-    monkeypatch.setattr(
-        ReachableChain, "_successors", lambda self, pairs: blocks.append(len(pairs)) or onward(self, pairs)
-    )
-    monkeypatch.setattr(reachable, "CELLS", 30_000)
-    monkeypatch.setattr(reachable, "LOOSE", 20_000)
-    assert exact_value(*blind(50, 40)).value == pytest.approx(10, rel=1e-12)
-    assert blocks == [15, 15, 15, 5]
-    monkeypatch.setattr(reachable, "CELLS", 1000)  # less than one pair needs
-    assert exact_value(*blind(50, 40)).value == pytest.approx(10, rel=1e-12)
-    assert set(blocks[4:]) == {1}
-
-
 @pytest.mark.parametrize("bound", ["PAIRS", "MOVES"])
 @pytest.mark.parametrize("horizon", [None, 3])
 def test_all_pairs_where_too_many_are_met(monkeypatch, bound, horizon):

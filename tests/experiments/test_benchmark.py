@@ -15,7 +15,6 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.cli.experiments import run_cell
-from decpomdp.cli.main import code_of
 from decpomdp.core import InputError
 from decpomdp.domains import references, registry
 from decpomdp.experiments.benchmark import (
@@ -31,26 +30,16 @@ DOCS = Path(__file__).parents[2] / "docs"
 PLAN = BenchmarkPlan(("broadcast",), ("search",), 1, None, 30_000, 1)
 
 
-@pytest.fixture
-def told(capsys):
-    def call(*arguments):
-        code = code_of([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
-
-
-def test_a_table_is_run_continued_and_summarised(told, tmp_path):
+def test_a_table_is_run_continued_and_summarised(run, tmp_path):
     base = ["benchmark", "--problems", "broadcast", "--steps", 300_000, "--out", tmp_path / "t", "--json"]
-    code, out, err = told(*base, "--seeds", 1)
+    code, out, err = run(*base, "--seeds", 1)
     assert code == 0
     assert "1 runs, 1 to do" in err
     first = json.loads(out)["lines"][0]
     assert (first["problem"], first["method"], first["seeds"]) == ("broadcast", "search", 1)
     assert first["median"] == first["worst"] == first["best"]
     before = (tmp_path / "t/broadcast-search-0/run.json").stat().st_mtime_ns
-    code, out, err = told(*base, "--seeds", 2)
+    code, out, err = run(*base, "--seeds", 2)
     assert "2 runs, 1 to do" in err
     assert (tmp_path / "t/broadcast-search-0/run.json").stat().st_mtime_ns == before
     line = json.loads(out)["lines"][0]
@@ -59,12 +48,12 @@ def test_a_table_is_run_continued_and_summarised(told, tmp_path):
     assert (line["worst"], line["best"]) == (min(values), max(values))
     assert line["median"] == pytest.approx(sum(values) / 2)
     _check_documents(tmp_path, values)
-    code, _, err = told(*base[:3], "--steps", 5, *base[5:])
+    code, _, err = run(*base[:3], "--steps", 5, *base[5:])
     assert code == 2
     assert "steps = 300000" in err
 
 
-def test_the_suite_has_forty_problems_and_fresh_even_seeds(told, tmp_path):
+def test_the_suite_has_forty_problems_and_fresh_even_seeds(run, tmp_path):
     blocks = [suite_problems(block) for block in (1, 2)]
     assert [len(block) for block in blocks] == [40, 40]
     assert blocks[0][:20] == blocks[1][:20]
@@ -72,37 +61,37 @@ def test_the_suite_has_forty_problems_and_fresh_even_seeds(told, tmp_path):
     assert len(set(seeds)) == 40
     assert all(seed % 2 == 0 for seed in seeds)
     assert all(registry.is_model(name) and registry.canonical(name) for name in blocks[0])
-    code, _, err = told("benchmark", "--suite", "--out", tmp_path / "t")
+    code, _, err = run("benchmark", "--suite", "--out", tmp_path / "t")
     assert (code, err) == (2, "error: --suite: expected --block and no --problems\n")
 
 
-def test_references_change_only_on_request(told, tmp_path, monkeypatch):
+def test_references_change_only_on_request(run, tmp_path, monkeypatch):
     file = tmp_path / "references.json"
     monkeypatch.setattr(references, "FILE", file)
     references.references.cache_clear()
     base = ["benchmark", "--problems", "broadcast:mabc", "--steps", 30_000, "--seeds", 1, "--out", tmp_path / "t"]
-    assert "best known value" not in told(*base)[2]
+    assert "best known value" not in run(*base)[2]
     assert not file.exists()
-    assert "as the best known value" in told(*base, "--update-references")[2]
-    assert "best known value" not in told(*base, "--update-references")[2]
+    assert "as the best known value" in run(*base, "--update-references")[2]
+    assert "best known value" not in run(*base, "--update-references")[2]
     (entry,) = references.references().values()
     worse = msgspec.structs.replace(entry, value=entry.value - 1)
     file.write_bytes(msgspec.json.encode({"broadcast:mabc": worse}))
     references.references.cache_clear()
     before = file.read_bytes()
-    assert "is better than the best known value (--update-references stores it)" in told(*base)[2]
+    assert "is better than the best known value (--update-references stores it)" in run(*base)[2]
     assert file.read_bytes() == before
-    told(*base, "--update-references")
+    run(*base, "--update-references")
     assert references.references() == {"broadcast:mabc": entry}
     references.references.cache_clear()
 
 
-def test_planners_are_run_beside_learners_and_give_references(told, tmp_path, monkeypatch):
+def test_planners_are_run_beside_learners_and_give_references(run, tmp_path, monkeypatch):
     monkeypatch.setattr(references, "FILE", tmp_path / "references.json")
     references.references.cache_clear()
     base = ["benchmark", "--problems", "broadcast:mabc", "--methods", "search,em,pbvi", "--seeds", 1, "--threads", 1]
     base += ["--time-limit", 0.3, "--out", tmp_path / "t"]
-    code, out, err = told(*base, "--json", "--update-references")
+    code, out, err = run(*base, "--json", "--update-references")
     assert code == 0
     lines = {line["method"]: line for line in json.loads(out)["lines"]}
     assert list(lines) == ["search", "em", "pbvi"]
@@ -114,7 +103,7 @@ def test_planners_are_run_beside_learners_and_give_references(told, tmp_path, mo
     assert "pbvi-0: 9.2" in err
     references.references.cache_clear()
     (tmp_path / "t/broadcast_mabc-em-0/run.json").unlink()
-    code, _, err = told(*base)
+    code, _, err = run(*base)
     assert "3 runs, 1 to do" in err
     assert "(best known 9.2" in err
     references.references.cache_clear()
@@ -147,16 +136,16 @@ def test_the_page_of_the_benchmark_says_what_its_data_say():
             assert (line["worst"], line["best"]) == (min(line["values"]), max(line["values"]))
 
 
-def test_a_table_says_where_nothing_was_learned(told, tmp_path):
+def test_a_table_says_where_nothing_was_learned(run, tmp_path):
     base = ["benchmark", "--problems", " broadcast ,", "--methods", "sbpr, mcem", "--seeds", 1, "--steps", 10]
-    code, out, err = told(*base, "--out", tmp_path / "t", "--json")
+    code, out, err = run(*base, "--out", tmp_path / "t", "--json")
     assert code == 0
     lines = json.loads(out)["lines"]
     assert [(line["method"], line["untaught"]) for line in lines] == [("sbpr", 1), ("mcem", 1)]
     assert "broadcast sbpr: in 1 of 1 runs nothing was learned" in err
 
 
-def test_mistakes_are_one_line(told, tmp_path):
+def test_mistakes_are_one_line(run, tmp_path):
     for options, words in [
         (["--methods", ","], "--methods: expected names among search, sbpr, mcem, fb-hsvi, periem, em, pbvi, got none"),
         (["--methods", "search,em", "--steps", 5], "--steps: not a limit of em; give a --time-limit"),
@@ -164,7 +153,7 @@ def test_mistakes_are_one_line(told, tmp_path):
         (["--methods", "magic"], "magic"),
         (["--problems", "nothing"], "nothing"),
     ]:
-        code, _, err = told("benchmark", *options, "--out", tmp_path / "t")
+        code, _, err = run("benchmark", *options, "--out", tmp_path / "t")
         assert code == 2
         assert words in err
         assert len(err.splitlines()) == 1

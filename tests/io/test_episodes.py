@@ -267,14 +267,3 @@ def test_a_file_without_episodes_is_not_written(path):
         add_to(path, 1)
     assert str(caught.value) == f"cannot write {path}: expected at least one episode, got none"
     assert os.listdir(path.parent) == []
-
-
-def test_a_writer_works_in_its_block_only(path):
-    writer = EpisodeWriter(path, AGENTS, episodes().discount)
-    with pytest.raises(InputError, match=r"^episodes: expected an EpisodeWriter inside its with block, got one outsi"):
-        writer.add(episodes())
-    with writer:
-        writer.add(episodes())
-    with pytest.raises(InputError, match=r"^episodes: expected an EpisodeWriter inside its with block, got one outsi"):
-        writer.add(episodes())
-    assert read_episodes(path).count == episodes().count

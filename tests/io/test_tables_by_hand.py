@@ -76,16 +76,11 @@ def test_errors_give_the_place(write):
         ("a,0,y,,1", "a,0,y,,g\0o", "row 3, column action: expected a label without control characters, got 'g\\x00o'"),
         ("a,0,y,,1,1", "a,0,y,,1,2", "row 3, column reward: expected the same reward of the team on all rows"),
         ("a,0,y,,1,1", "a,0,y,,1,one", "row 3, column reward: expected a number, got 'one'"),
-        ("a,0,y,,1,1", "a,0,y,,1,inf", "row 3, column reward: expected a finite number, got 'inf'"),
         ("0,0.5,false,true\n7,0,x", "0,1.5,false,true\n7,0,x", "row 6, column action_prob: expected a probability"),
         ("1,-2.5,1,", "1,-2.5,0,", "row 4, column action_prob: expected a probability above 0 and up to 1, got '0'"),
         ("a,0,x,", "a,0.5,x,", "row 2, column t: expected a whole number from 0, got '0.5'"),
-        ("a,0,x,", "a,0x0,x,", "row 2, column t: expected a number, got '0x0'"),
-        ("a,0,x,", "a,-1,x,", "row 2, column t: expected a whole number from 0, got '-1'"),
         ("a,0,x,", "a,,x,", "row 2, column t: expected a whole number from 0, got nothing"),
         ("a,1,x,2", "a,2,x,2", "row 5, column t: expected one row per agent and step: x at t = 1, got y at t = 1 of"),
-        ("a,0,y", "a,0,x", "row 3, column t: expected one row per agent and step: y at t = 0, got x at t = 0 of"),
-        ("7,0,x,,0,0,0.5,false,true\n", "", "row 6, column t: expected one row per agent and step: x at t = 0, got y"),
         ("7,0,y,,1,0,0.5,false,true\n", "", "step: y at t = 0, got the end of episode 7"),
         ("0,-2.5,0.25,true", "0,-2.5,0.25,false", "row 5, column terminated: expected the same for all agents"),
         ("0,x,,0,1,0.5,false", "0,x,,0,1,0.5,true", "row 2, column terminated: expected false before the last step"),
@@ -100,7 +95,6 @@ def test_errors_give_the_place(write):
         ),
         ("a,0,y,,1,", "a,0,y,,go,", "row 5, column action: expected labels or whole numbers, not both"),
         ("a,0,y,,1,", "a,0,y,,007,", "row 3, column action: expected a label, or a whole number such as 12 (or"),
-        ("a,0,y,,1,", "a,0,y,,1e3,", "row 3, column action: expected a label, or a whole number such as 12 (or"),
     ]:
         assert GOOD.count(old) >= 1
         with pytest.raises(FormatError) as caught:

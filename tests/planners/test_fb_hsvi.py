@@ -11,10 +11,9 @@ from oracles.policy_trees import best_value, central_value
 
 from decpomdp.api import plan
 from decpomdp.core import Team
-from decpomdp.core.run import Budget, Cut, Inputs, run, unlimited
+from decpomdp.core.run import Cut, Inputs, unlimited
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
-from decpomdp.io.checkpoints import decode, encode
 from decpomdp.planners.fb_hsvi.method import ROUNDS, FbHsviMethod
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
 
@@ -190,48 +189,6 @@ def test_same_seed_same_team_for_any_threads():
 
 def method_on(model, seed=0, threads=None, **options):
     return FbHsviMethod(model, FbHsvi(**options), Inputs(seed=seed, threads=threads))
-
-
-class Saved:
-    """Keeps the state of one moment, as a file would have it."""
-
-    def __init__(self, moment, again=None):
-        self.moment, self.count, self.bytes, self.again = moment, 0, b"", again
-
-    @property
-    def due(self):
-        return self.again is None
-
-    def load(self, kind):
-        return None if self.again is None else (decode(self.again[0], kind), *self.again[1:])
-
-    def save(self, state, spent, trace):
-        self.count += 1
-        if self.count == self.moment:
-            self.bytes, self.rest = encode(state), (spent, list(trace))
-
-
-def same_rows(one, other):
-    assert [{**row, "seconds": 0} for row in one.trace] == [{**row, "seconds": 0} for row in other.trace]
-
-
-@pytest.mark.parametrize(
-    ("horizon", "epsilon", "rounds", "moment"),
-    [
-        *((None, 0.01, 2, 8), (4, 0.01, 3, 3)),
-        *(pytest.param(None, 0.01, 2, moment, marks=pytest.mark.slow) for moment in (2, 12)),
-        pytest.param(4, 0.01, 3, 1, marks=pytest.mark.slow),
-    ],
-)
-def test_resuming_gives_the_same_result(horizon, epsilon, rounds, moment):
-    model, budget, settings = load("dectiger", 0.9), Budget(iterations=rounds), {"horizon": horizon, "epsilon": epsilon}
-    saved = Saved(moment)
-    whole = run(method_on(model, **settings), budget, checkpoint=saved).fit
-    assert saved.count > moment
-    resumed = run(method_on(model, **settings), budget, checkpoint=Saved(0, (saved.bytes, *saved.rest))).fit
-    assert resumed.team == whole.team
-    assert resumed.stopped == whole.stopped
-    same_rows(resumed, whole)
 
 
 def test_a_cut_step_leaves_a_valid_result():

@@ -10,14 +10,14 @@ from oracles import deterministic_controllers, em_by_algebra, making
 import decpomdp as dp
 from decpomdp.api import RunSetup
 from decpomdp.core.checks import freeze
-from decpomdp.core.run import NamedToy, unlimited, warm_up
+from decpomdp.core.run import unlimited
 from decpomdp.core.sparse import outcome_model
 from decpomdp.evaluation import exact_value
 from decpomdp.kernels import periodic
 from decpomdp.kernels.periodic import survey
 from decpomdp.kernels.periodic_climb import sweeps
 from decpomdp.planners.em.chain import flattened
-from decpomdp.planners.periodic.method import PlanSearch, toy_for, with_climb
+from decpomdp.planners.periodic.method import PlanSearch, with_climb
 from decpomdp.planners.periodic.plans import (
     buffers_for,
     copied,
@@ -259,18 +259,6 @@ def test_the_last_part_of_the_time_is_for_em():
     assert state.em is None
     state, _ = method.step(state, unlimited()._replace(progress=0.9, seconds=1.0))
     assert state.em is not None
-
-
-def test_a_second_process_compiles_for_the_named_toy(tmp_path, monkeypatch):
-    monkeypatch.setattr("decpomdp.kernels.compiled.FOLDER", str(tmp_path))  # nothing is known to be compiled
-    monkeypatch.setattr("decpomdp.core.run.default_threads", lambda: 2)
-    toy = NamedToy(toy_for.__module__, toy_for.__name__, 2)
-    warm_up([toy], np.ones(1, np.int64))  # stopped
-    assert not list(tmp_path.iterdir())
-    warm_up([toy])
-    assert [path.name for path in tmp_path.iterdir()] == ["decpomdp.planners.periodic.method.toy_for.2.compiled"]
-    monkeypatch.setattr("subprocess.Popen", None)
-    warm_up([toy])  # compiled already
 
 
 @pytest.mark.slow

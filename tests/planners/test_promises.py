@@ -84,16 +84,18 @@ def test_a_callback_ends_the_run_by_returning_true(method):
         ("dectiger", dp.Em(nodes=2, restarts=6, iterations_per_start=30)),
         ("recycling", dp.PeriEm(restarts=6, tuning=PeriEmTuning(patience=5, em_iterations=12))),
         ("dectiger", dp.Pbvi(epsilon=1e-3)),
+        ("dectiger", dp.FbHsvi(horizon=4, epsilon=0.01)),
+        ("dectiger", dp.FbHsvi()),
     ],
     ids=lambda given: given if isinstance(given, str) else given.method,
 )
 def test_a_state_saved_and_read_at_every_step_gives_the_same_result(problem, settings):
-    """Every step by a method that knows nothing of the steps before; FB-HSVI: test_fb_hsvi.py."""
+    """Every step by a method that knows nothing of the steps before."""
     outcomes = []
     for resumed in (False, True):
         method = RunSetup(dp.load(problem), settings, Inputs(seed=2)).method()
         state, rows = method.init(unlimited()), []
-        while not state.stopped:
+        while not state.stopped and len(rows) < 30:
             if resumed:
                 method = RunSetup(dp.load(problem), settings, Inputs(seed=2)).method()
                 state = decode(encode(state), method.state)

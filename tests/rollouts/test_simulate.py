@@ -50,29 +50,3 @@ def test_the_number_of_threads_is_checked():
     for evaluate in (dp.sampled_value, lambda *_, threads: dp.offpolicy_value(played, team, threads=threads)):
         with pytest.raises(InputError, match="threads: expected a whole number from 1"):
             evaluate("recycling", "random", threads=0)
-
-
-class Wrong:
-    """A simulator whose discount or name is none."""
-
-    repeatable = True
-    agents = (dp.Agent("x", ("a",), ("o",)),)
-
-    def __init__(self, discount, name):
-        self.discount, self.name = discount, name
-
-    def reset(self, episodes, seed):
-        return None
-
-    def step(self, actions):
-        return dp.Step(np.zeros_like(actions), np.zeros(len(actions)), np.zeros(len(actions), bool))
-
-
-def test_a_simulator_is_checked_before_it_is_played():
-    assert dp.simulate(Wrong(0.5, "right"), episodes=2, horizon=2).steps == 4
-    with pytest.raises(InputError, match="discount: expected a number from 0 to 1, got 2"):
-        dp.simulate(Wrong(2, "a"))
-    with pytest.raises(InputError, match="name of the simulator: expected a text on one line"):
-        dp.simulate(Wrong(0.5, "a\nb"))
-    with pytest.raises(InputError, match="got the class Wrong itself"):
-        dp.simulate(Wrong)
