@@ -132,15 +132,6 @@ def test_a_full_disk_under_the_output_is_one_line():
     assert done.stderr.startswith("error: standard output: ")
 
 
-def test_a_standard_error_that_is_not_there(tmp_path):
-    """As daemons start their work."""
-    learn = f'"{sys.executable}" -m decpomdp.cli.main learn broadcast --steps 100000 --out r 2>&-'
-    done = subprocess.run(learn, shell=True, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert "Traceback" not in done.stderr
-    assert (tmp_path / "r/report.html").exists()
-    assert not (tmp_path / "r/begun.json").exists()
-
-
 def test_a_reader_that_leaves_is_no_error():
     command = f'"{sys.executable}" -m decpomdp.cli.main info marsrovers --json | head -c 10'
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)

@@ -25,23 +25,6 @@ def test_a_run_folder(as_json, tmp_path):
     assert trace["lower"] == sorted(trace["lower"])
 
 
-def test_in_words(run):
-    code, out, err = run("plan", "broadcast", "--method", "pbvi", "--out", "r")
-    assert code == 0
-    assert "(exact, from the model), nodes" in out
-    assert "upper bound 9.2" in out
-    assert "written to r" in out
-    assert "iteration 0  lower bound 9.1000  upper bound 9.3840" in err  # agent 1 sends for ever
-    assert "nodes 1" in err
-    assert run("plan", "broadcast", "--method", "pbvi", "--out", "s", "--quiet")[2] == ""
-
-
-def test_a_finite_horizon(as_json):
-    told = as_json("plan", "dectiger", "--horizon", 3, "--discount", 1, "--time-limit", 20, "--out", "r", "--quiet")
-    assert told["value"]["value"] == pytest.approx(5.190812, abs=1e-4)
-    assert told["value"]["method"] == "exact, from the model, over 3 steps"
-
-
 def test_semi_random_data(run, tmp_path):
     arguments = ["simulate", "broadcast", "--policy", "pbvi", "--explore", 0.7, "--episodes", 60, "--horizon", 9]
     code, out, _ = run(*arguments, "--out", "e.parquet", "--json")

@@ -1,19 +1,15 @@
 """`decpomdp runs`: what lies below a folder, in a table."""
 
-import contextlib
 import csv
 import json
-import os
-import pty
 import re
-import subprocess
-import sys
 
 import pytest
 
 import decpomdp as dp
 from decpomdp.core import Fit
 from decpomdp.io.runs import RunRecord, ValueRecord, write_fit
+from terminal import in_terminal
 
 
 @pytest.fixture
@@ -36,23 +32,9 @@ def folder(tmp_path):
     return tmp_path / "runs"
 
 
-def in_a_terminal(folder, width):
-    """What the program says in a terminal of so many columns, without the colours."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "decpomdp.cli.main", "runs", str(folder)]
-    with subprocess.Popen(command, stdout=theirs, stderr=theirs, env={**os.environ, "COLUMNS": str(width)}) as started:
-        os.close(theirs)
-        said = b""
-        with contextlib.suppress(OSError):  # the other end is closed: all is said
-            while piece := os.read(ours, 65536):
-                said += piece
-    os.close(ours)
-    assert started.returncode == 0
-    return [line.rstrip() for line in re.sub("\x1b\\[[0-9;]*m", "", said.decode()).splitlines()]
-
-
 def test_the_table(folder):
-    lines = [line.split() for line in in_a_terminal(folder, 120)]
+    told = in_terminal("-m", "decpomdp.cli.main", "runs", str(folder), COLUMNS="120")
+    lines = [line.split() for line in re.sub("\x1b\\[[0-9;]*m", "", told).splitlines()]
     assert lines[0] == ["run", "problem", "method", "value", "how", "nodes", "seconds", "seed", "stopped"]
     logged = ["deep/logged", "dectiger", "dp", "not", "a", "number", "importance-weighted", "1+1", "2.5", "7"]
     assert lines[1] == [*logged, "time", "limit"]

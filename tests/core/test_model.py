@@ -46,12 +46,6 @@ def test_the_digest_sees_how_joint_actions_divide():
     assert replace(one, agents=swapped).digest() != one.digest()
 
 
-def test_another_discount():
-    problem = model().with_discount(0.5)
-    assert problem.discount == 0.5
-    assert replace(problem, discount=model().discount) == model()
-
-
 def test_the_first_power_that_is_small_enough():
     for tail in [1e-4, 0.01, 0.05]:
         for discount in [0.001, 0.1, 0.3, 0.5, 0.9, 0.95, 0.99, 0.9999]:

@@ -2,8 +2,6 @@
 
 import json
 import math
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -12,6 +10,7 @@ import pytest
 
 from decpomdp.core import InputError
 from decpomdp.core.progress import Progress, line_of
+from terminal import in_terminal
 
 ROWS = [{"phase": "hop", "value": 1.23456, "nodes": "2+3", "steps": 1e6, "seconds": 0.4, "secret": 7}] * 3
 WITHIN = """
@@ -65,7 +64,7 @@ def test_a_notebook_has_one_line_that_changes():
 
 
 def test_a_terminal_has_one_line_that_is_gone_in_the_end():
-    told = in_terminal(WITHIN)
+    told = in_terminal("-c", WITHIN)
     assert told.count("\n") == 1  # that of "done"
     assert "\rvalue 1.0000  nodes 2+2\rvalue 2.0000  nodes 2+2\rvalue 3.0000  nodes 2+2\r" in told
     assert told.endswith("\r" + " " * len("value 3.0000  nodes 2+2") + "\rdone\r\n")
@@ -91,22 +90,3 @@ def test_nothing_is_imported_for_it():
 def test_a_wrong_pause_is_refused(every):
     with pytest.raises(InputError, match="every: expected a number from 0"):
         Progress(every)
-
-
-def in_terminal(source):
-    """What a program writes when a terminal looks on."""
-    leader, follower = pty.openpty()
-    process = subprocess.Popen([sys.executable, "-c", source], stdout=follower, stderr=follower)
-    os.close(follower)
-    told = b""
-    while True:
-        try:
-            part = os.read(leader, 4096)
-        except OSError:  # the other side is closed
-            break
-        if not part:
-            break
-        told += part
-    os.close(leader)
-    assert process.wait() == 0, told
-    return told.decode()

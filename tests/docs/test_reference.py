@@ -33,10 +33,3 @@ def test_every_public_name_is_in_the_overview():
 def test_command_reference_is_what_the_commands_say(maker):
     told = (REFERENCE / "commands.md").read_text()
     assert told == maker["page"](), "run python docs/reference/make_commands.py"
-
-
-def test_both_forms_of_sbpr_are_told_apart(maker):
-    page = maker["page"]()
-    assert "**Settings of sbpr (by playing)**" in page
-    assert "**Settings of sbpr (from episodes)**" in page
-    assert "sbpr-loop" not in page

@@ -84,10 +84,3 @@ def test_wireless_packets_leave_only_if_one_transmits():
     assert [seen[u, 1].max() for u in range(4)] == pytest.approx([0.81] * 4)
     assert [np.unravel_index(seen[u, 1].argmax(), (6, 6)) for u in range(4)] == [(5, 2), (4, 1), (4, 1), (3, 0)]
     assert (model.reward == [-(s % 4) - s // 4 % 4 for s in range(64)]).all()
-
-
-@pytest.mark.parametrize("name", ["firefighting:3,4,3", "aloha:4,2"])
-def test_members_with_more_agents_are_saved_and_read_back(name, tmp_path):
-    model = registry.build(name)
-    model.save(tmp_path / "model.dpomdp.gz")
-    assert dp.load(tmp_path / "model.dpomdp.gz").digest() == model.digest()

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from decpomdp.core import InputError
@@ -59,25 +58,6 @@ def test_summary_tells_the_true_sizes():
         sizes = f"({len(problem.states)} states, {len(first.actions)} actions, {len(first.observations)} observations)"
         assert registry.family(name).summary.endswith(sizes)
         assert "\n" not in registry.family(name).summary
-
-
-def test_every_problem_has_two_alike_agents_and_exact_decimals():
-    for name in registry.PAPER:
-        problem = registry.build(name)
-        assert [agent.name for agent in problem.agents] == ["agent1", "agent2"]
-        assert problem.agents[0].actions == problem.agents[1].actions
-        assert problem.agents[0].observations == problem.agents[1].observations
-        for table in (problem.start, problem.transition, problem.observation, problem.reward):
-            expected = name == "gridsmall" and table is problem.reward  # an expectation over next states
-            assert expected or all(len(repr(number)) <= 8 for number in np.unique(table).tolist()), name
-
-
-def test_discount_is_given_or_usual():
-    assert registry.build("broadcast").discount == 0.9
-    assert registry.build("broadcast", 0.5).discount == 0.5
-    assert registry.build("broadcast", 0.0).discount == 0.0
-    with pytest.raises(InputError, match="discount"):
-        registry.build("broadcast", 1.5)
 
 
 def test_unknown_name_lists_the_known_and_the_closest():

@@ -1,7 +1,5 @@
 """Off-policy intervals over many data sets: they hold the exact value as often as they say."""
 
-from dataclasses import replace
-
 import numpy as np
 import offpolicy_coverage as table
 import pytest
@@ -55,17 +53,6 @@ def test_the_bootstrap_covers_as_often_as_it_says(many):
     covers(told, value)
     widths = [[one.ordinary.high - one.ordinary.low, one.guaranteed[1] - one.guaranteed[0]] for one in told]
     assert np.median(widths, axis=0)[0] < 0.5 * np.median(widths, axis=0)[1]  # and it says more than the guarantee
-
-
-def half_of(one):
-    return replace(one, low=(one.low + one.value) / 2, high=(one.high + one.value) / 2)
-
-
-def test_too_narrow_intervals_are_noticed(many):
-    told, value = many
-    half = [replace(one, ordinary=half_of(one.ordinary)) for one in told]
-    with pytest.raises(AssertionError, match="ordinary"):
-        covers(half, value)
 
 
 @pytest.mark.slow

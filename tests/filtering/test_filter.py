@@ -27,25 +27,6 @@ def test_log_likelihood_is_the_sum_over_paths():
                 assert np.exp(got[part]) == pytest.approx(wanted, rel=1e-10, abs=1e-14)
 
 
-def test_a_hundred_thousand_steps_do_not_underflow():
-    rng = np.random.default_rng(1)
-    agent = data.AGENTS[:1]
-    rows = 100_000
-    episodes = data.Episodes(
-        agent,
-        np.array([0, rows]),
-        np.append(-1, rng.integers(0, 2, rows - 1))[:, None],
-        rng.integers(0, 2, (rows, 1)),
-        np.full((rows, 1), 0.5),
-        np.ones(rows),
-        0.9,
-    )
-    found = log_likelihood(episodes, making.team(rng, episodes, 3))
-    assert np.isfinite(found).all()
-    assert found[-1] < -10_000
-    assert (np.diff(found) <= 0).all()
-
-
 def test_the_list_of_buffers_is_used_by_one_thread_at_a_time():
     buffers = Buffers()
 

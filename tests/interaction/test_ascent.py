@@ -6,7 +6,7 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.evaluation import exact_value
-from decpomdp.interaction.search.ascent import AscentSize, ascend, slope_from, soften
+from decpomdp.interaction.search.ascent import AscentSize, ascend
 from decpomdp.interaction.search.machines import sizes, team_of
 from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.starts import skeletons
@@ -36,17 +36,3 @@ def test_a_given_memory_makes_dectiger_easy():
     tree = {found.name: found.plan for found in skeletons([2, 2], 45)}["tree 3"]
     plan = ascend(player, tree, AscentSize(120, 400, 44, 0.1, 0.0), 1, free=False)
     assert exact_value(model, team_of(plan, model, False)).value == pytest.approx(13.4486, abs=1e-3)
-
-
-def test_the_start_has_the_confidence_that_was_asked_for():
-    model = making.model(np.random.default_rng(0), 3, (2, 4), (3, 2))
-    player = DensePlayer(DenseSimulator(model))
-    start = {found.name: found.plan for found in skeletons([3, 2], 20)}["window 1"]
-    slope = slope_from(start, player, True, 0.9)
-    soften(slope, 0.0)
-    played = player.sample(slope.soft, 5000, 2, 1)
-    for n, machine in enumerate(start):
-        first = played.nodes[:, 0, n] == machine.move[0, -1]
-        acted = played.actions[:, 0, n] == machine.action[1]
-        assert first.mean() == pytest.approx(0.9, abs=4 * 0.3 / np.sqrt(5000))
-        assert acted.mean() == pytest.approx(0.9, abs=4 * 0.3 / np.sqrt(5000))

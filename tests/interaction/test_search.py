@@ -1,6 +1,5 @@
 """The whole search: good teams, repeatable, within its limits, on whatever can be played."""
 
-import msgspec
 import numpy as np
 import pytest
 from oracles import making
@@ -14,7 +13,7 @@ from decpomdp.interaction.episode_player import EmptySimulator
 from decpomdp.interaction.search.islands import Island
 from decpomdp.interaction.search.machines import constant
 from decpomdp.interaction.search.method import SearchMethod, SearchState, _Round
-from decpomdp.interaction.search.settings import Search, SearchTuning
+from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.search.trial import ReturnSums
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.io.team import team_to_json
@@ -59,11 +58,6 @@ def test_a_first_observation_is_used(echo):
     fit = learn(echo, steps=200_000, seed=0)
     assert all(controller.initial_given is not None for controller in fit.team.controllers)
     assert sampled_value(echo, fit.team, 500).value > 1.9  # 2: all three are right from the first step on
-
-
-def test_a_size_cap_is_kept():
-    fit = learn(dp.load("gridsmall"), steps=3_000_000, seed=0, max_nodes=2)
-    assert max(fit.team.nodes) <= 2
 
 
 def driven(make, limit, resumed):
@@ -125,14 +119,6 @@ def test_a_toy_plays_hardly_anything():
     first, second = (simulator.step(np.ones((3, 2), np.int64)) for _ in range(2))
     assert isinstance(first, Step)
     assert second.rewards.tolist() == [2.0, 3.0, 4.0]
-
-
-def test_settings_are_reported():
-    settings = Search(tuning=SearchTuning(islands=2))
-    fit = learn("dectiger", settings, steps=20_000)
-    assert fit.settings is settings
-    assert fit.facts["affordable_steps"] == 20_000
-    assert msgspec.json.decode(msgspec.json.encode(settings), type=Search) == settings
 
 
 @pytest.mark.parametrize(("problem", "least"), [("recycling", 12.0), ("broadcast", 7.0), ("boxpushing", 20.0)])

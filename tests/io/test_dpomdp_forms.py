@@ -1,6 +1,5 @@
 """Every form of a `.dpomdp` file has an example here, with the numbers it must give; the published model files."""
 
-import gzip
 import os
 from pathlib import Path
 
@@ -142,24 +141,6 @@ def test_names_may_be_any_words():
     assert got.agents[1].observations == ("*-", "\U0001f600")
     assert got.start.tolist() == [0, 0, 1, 0]
     assert got.transition[1].argmax(axis=1).tolist() == [3, 1, 1, 1]
-
-
-@pytest.mark.parametrize("name", ["weather.dpomdp", "weather.dpomdp.gz"])
-@pytest.mark.parametrize("packs", [False, True])
-def test_files_are_known_by_their_first_bytes_and_named_after_themselves(tmp_path, name, packs):
-    data = ("\ufeff" + RAIN_OR_SUN + ALPHABETS + DEFAULTS).encode()
-    (tmp_path / name).write_bytes(gzip.compress(data) if packs else data)
-    got = read_dpomdp(tmp_path / name)
-    assert got.name == "weather"
-    assert read_dpomdp(str(tmp_path / name), discount=0.5).discount == 0.5
-    np.testing.assert_array_equal(got.transition, model().transition)
-
-
-def test_a_full_memo_is_emptied(monkeypatch):
-    monkeypatch.setattr("decpomdp.io.dpomdp.text.MEMO_SIZE", 2)
-    rewards = [[u + s / 8 for s in range(3)] for u in range(6)]
-    text = "".join(f"R: {u} : {s} : * : * : {rewards[u][s]}\n" for u in range(6) for s in range(3))
-    assert model(text).reward.tolist() == rewards
 
 
 FOLDER = Path(os.environ.get("DECPOMDP_REFERENCE_PROBLEMS", "no-reference-problems"))

@@ -1,6 +1,5 @@
 """What is written reads back equal, and is written completely or not at all."""
 
-import gzip
 import os
 from dataclasses import replace
 
@@ -89,13 +88,6 @@ def test_text_of_a_small_model():
         "O: go : 0 : 0 : 1.0", "O: go : 1 : 0 : 0.1", "O: go : 1 : 1 : 0.9",
         "R: stay : 1 : * : * : -2.0", "R: go : 0 : * : * : 1e-07",
     ]  # fmt: skip
-
-
-def test_packed_files_have_the_same_bytes_whenever_written(tmp_path, model):
-    write_dpomdp(model, tmp_path / "a.gz")
-    write_dpomdp(model, tmp_path / "b.gz")
-    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
-    assert gzip.decompress((tmp_path / "a.gz").read_bytes()).decode() == format_dpomdp(model)
 
 
 def test_labels_that_no_file_can_hold(tmp_path, model):

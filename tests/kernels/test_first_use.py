@@ -55,17 +55,6 @@ def said(process):
     return out
 
 
-@pytest.mark.parametrize(
-    ("work", "processes"), [(SUMS, 3), pytest.param(LEARN, 6, marks=pytest.mark.slow)], ids=["sums", "learn"]
-)
-def test_by_processes(tmp_path, work, processes):
-    found = [started(work + ALONE, tmp_path / "cache") for _ in range(processes)]
-    told = [said(process) for process in found]
-    assert len(set(told)) == 1
-    assert list((tmp_path / "cache").rglob("*.nbc"))  # it was compiled here, and kept
-    assert said(started(work + ALONE, tmp_path / "cache")) == told[0]
-
-
 @pytest.mark.parametrize("work", [SUMS, pytest.param(LEARN, marks=pytest.mark.slow)], ids=["sums", "learn"])
 def test_by_threads_of_one_process(tmp_path, work):
     told = said(started(work + THREADS, tmp_path / "cache"))

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 
-import msgspec
 import numpy as np
 import pytest
 from learners import data
@@ -18,9 +17,7 @@ from decpomdp.learners import (
     StickBreaking,
     dirichlet_process,
 )
-from decpomdp.learners.posterior import AgentPosterior
-from decpomdp.learners.sticks import Sticks
-from decpomdp.learners.sweep import count, evaluate, update
+from decpomdp.learners.sweep import count
 
 PRIORS = {
     "default": StickBreaking(),
@@ -37,7 +34,6 @@ PRIORS = {
 
 PROBLEMS = [*registry.PAPER, "traffic:2"]
 BEGINNINGS = ["best", "random"]
-STEP = 1e-5  # of a central difference, in the logarithm
 
 
 def cases():
@@ -92,63 +88,3 @@ def test_a_fall_is_told(monkeypatch):
 
 def _wrong_count(task, evaluated):
     return [dataclasses.replace(c, moves=c.moves[..., ::-1], visits=c.visits[:, ::-1]) for c in count(task, evaluated)]
-
-
-@pytest.mark.parametrize(
-    "prior",
-    [
-        StickBreaking(c=1.5, d=2.0, reading="rate"),
-        StickBreaking(sigma=0.5, c=1.5, d=2.0, reading="rate"),
-        StickBreaking(sigma=2.0, c=1.5, d=2.0, reading="rate"),
-        dirichlet_process(c=1.5, d=2.0, reading="rate"),
-        Fixed(2),
-    ],
-)
-def test_gradient_vanishes_at_a_fixed_point(prior):
-    rng = np.random.default_rng(2)
-    episodes = data.episodes(rng, 2, count=8)
-    work = data.task(episodes, evidence=8.0)
-    posterior = data.posterior(rng, episodes, prior, nodes=2)
-    for _ in range(200):
-        posterior = update((found := evaluate(work, posterior)), count(work, found))
-    here = evaluate(work, posterior).bound
-
-    def slope(changed):
-        ends = [evaluate(work, (changed(sign), *posterior[1:])).bound for sign in (1, -1)]
-        return (ends[0] - ends[1]) / (2 * STEP)
-
-    for changed in _changes(posterior[0], rng):
-        assert abs(slope(changed)) < 1e-4 * max(1, abs(here))
-    moved = next(_changes(data.posterior(rng, episodes, prior, nodes=2)[0], rng))
-    assert abs(slope(moved)) > 1e-3  # elsewhere the gradient is seen
-
-
-def _changes(agent: AgentPosterior, rng):
-    """Small changes of each kind of parameter, as functions of the sign."""
-
-    def scaled(table, sign, direction):
-        return table * np.exp(sign * STEP * direction)
-
-    def weights(name):
-        rows = getattr(agent, name)
-        direction = rng.normal(size=rows.weights.shape)
-
-        def changed(sign):
-            new = msgspec.structs.replace(rows, weights=scaled(rows.weights, sign, direction))
-            return dataclasses.replace(agent, **{name: new})
-
-        return changed
-
-    yield weights("action")
-    if not isinstance(agent.move, Sticks):
-        yield weights("move")
-        return
-    tables = agent.move.here, agent.move.beyond
-    direction = rng.normal(size=agent.move.here.shape)
-    for place in range(2):
-
-        def changed(sign, place=place):
-            moved = [scaled(table, sign, direction) if n == place else table for n, table in enumerate(tables)]
-            return dataclasses.replace(agent, move=agent.priors.move.of_sticks(*moved))
-
-        yield changed

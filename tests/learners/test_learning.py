@@ -37,17 +37,6 @@ def test_the_same_for_any_number_of_threads(prior, monkeypatch):
 
 
 @quiet
-def test_a_given_team_is_the_beginning():
-    model, episodes = logged("recycling", 200, 5)
-    rng = np.random.default_rng(0)
-    from oracles import making
-
-    begin = making.team(rng, model, (3, 2))
-    fit = fitted(episodes, begin=begin, settings={"truncation": 2, "sweeps": 1})
-    assert fit.trace[0]["truncation"] == 3
-
-
-@quiet
 def test_first_observations_choose_the_first_node():
     """The right action is shown before it must be taken: only a start that depends on what is seen can use that."""
     rng = np.random.default_rng(0)

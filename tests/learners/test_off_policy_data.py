@@ -62,19 +62,6 @@ def test_mixture_denominator_is_the_mixture_of_products():
         log_mixture(batches, teams[:1])
 
 
-@quiet
-def test_several_batches_in_one_fit():
-    model = dp.load("broadcast")
-    from oracles import making
-
-    teams = [making.team(np.random.default_rng(1), model, 2), Team.uniform(model)]
-    batches = [dp.simulate(model, team, 100, 6, seed=n) for n, team in enumerate(teams)]
-    settings = {"preset": "as-printed", "truncation": 4, "sweeps": 5}
-    mixed = fitted(batches, behaviours=teams, settings=settings)
-    plain = fitted(batches, settings=settings)
-    assert mixed.trace[-1]["sample_size"] != plain.trace[-1]["sample_size"]
-
-
 def unknown(episodes):
     return dataclasses.replace(episodes, behaviour=np.full(episodes.behaviour.shape, np.nan))
 

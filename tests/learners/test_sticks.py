@@ -6,7 +6,7 @@ from oracles import decimals, special, sweeps
 
 from decpomdp.core import Agent
 from decpomdp.learners import StickBreaking
-from decpomdp.learners.rows import DirichletPrior, PointPrior, log_rise
+from decpomdp.learners.rows import PointPrior, log_rise
 from decpomdp.learners.sticks import SticksPrior, concentrations
 
 
@@ -65,12 +65,6 @@ def test_both_readings_of_gamma(reading, rate, mass):
     assert prior.rate == pytest.approx(rate, rel=1e-12)
     assert prior.updated(np.zeros((1, 5))).mean()[0, mass] > 0.97
     assert StickBreaking() == StickBreaking(reading="scale")
-
-
-def test_divergence_is_zero_only_at_the_prior():
-    belief = DirichletPrior(0.5).updated(np.zeros((3, 4)))
-    assert belief.divergence() == pytest.approx(0, abs=1e-12)
-    assert DirichletPrior(0.5).updated(np.ones((3, 4))).divergence() > 0.1
 
 
 def test_rows_without_counts_stay_in_em():

@@ -10,7 +10,6 @@ from oracles import making
 from oracles.policy_trees import best_value, central_value
 
 from decpomdp.api import plan
-from decpomdp.core import Team
 from decpomdp.core.run import Cut, Inputs, unlimited
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
@@ -168,14 +167,6 @@ def test_lossy_compression_keeps_the_lower_bound_of_the_start_true():
         for _ in range(8):
             state, _ = (state, None) if state.stopped else method.step(state, unlimited())
         assert state.points[0].lower <= best + 1e-9 <= state.points[0].upper + 2e-9
-
-
-def test_three_agents_for_ever():
-    model = making.model(np.random.default_rng(3), 2, (2, 2, 2), (2, 1, 2), discount=0.8)
-    fit = bounded(model, epsilon=0.05, iterations=5)
-    assert exact_value(model, fit.team).value == pytest.approx(fit.trace[-1]["lower"], abs=1e-8)
-    assert fit.trace[-1]["upper"] >= fit.trace[-1]["lower"]
-    assert fit.trace[-1]["lower"] > exact_value(model, Team.uniform(model)).value
 
 
 def test_same_seed_same_team_for_any_threads():

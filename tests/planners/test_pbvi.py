@@ -137,13 +137,6 @@ def test_the_same_for_any_number_of_threads():
     assert [{**row, "seconds": 0} for row in one.trace] == [{**row, "seconds": 0} for row in three.trace]
 
 
-def test_few_nodes():
-    model = dp.load("broadcast")
-    full, small = pbvi(model), pbvi(model, nodes=4)
-    assert small.team.nodes[0] <= 4 < full.team.nodes[0]
-    assert 9.26 <= dp.exact_value(centralised(model), small.team).value <= full.upper
-
-
 def test_a_step_that_is_cut_leaves_a_valid_result():
     method, now = PbviMethod(dp.load("gridsmall"), Pbvi(beliefs=100), Inputs()), unlimited()
     state = method.init(now)

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import warnings
 
 import numpy as np
@@ -145,20 +144,6 @@ def test_an_interrupt_does_not_wait_for_the_episodes_under_way(workers):
     assert np.array_equal(expected.paths.observations, again.paths.observations)
     assert expected.measures == again.measures
     made.close()
-
-
-def test_an_interrupted_batch_can_begin_again(grid):
-    seen = grid.reset(2, seed=9)
-
-    def interrupted():
-        time.sleep(0.3)
-        raise KeyboardInterrupt
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(grid._batch[0], "step", lambda actions: interrupted())
-        with pytest.raises(KeyboardInterrupt):
-            grid.step(np.zeros((2, 16), int))
-    assert np.array_equal(grid.reset(2, seed=9), seen)
 
 
 def test_lights_keep_and_switch(alone):
