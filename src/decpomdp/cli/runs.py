@@ -116,13 +116,13 @@ def settings_of(command: str, source: api.Source, method: str | None, fields: di
     """The settings of the method; an option of another method is rejected."""
     known, default = api.methods_for(command, source)
     name = checks.one_of("--method", default if method is None else method, tuple(known))
-    found = given(fields, known[name])
+    values = given(fields, known[name])
     try:
-        return api.chosen(known, name, name, found)
+        return api.chosen(known, name, name, values)
     except InputError as error:
         field, _, rest = str(error).partition(":")
         raise InputError(
-            f"{_flag(field) if field in found else field}:{rest.replace(' or None, got', ', got')}"
+            f"{_flag(field) if field in values else field}:{rest.replace(' or None, got', ', got')}"
         ) from None
 
 

@@ -131,11 +131,11 @@ def edges_of(agent: Agent) -> dict[str, list[float]]:
     """
     edges: dict[str, set[float]] = {}
     for part in (part for label in agent.observations for part in label.split(", ")):
-        found = RANGE.fullmatch(part)
-        if found is None:
+        match = RANGE.fullmatch(part)
+        if match is None:
             expected = "expected ranges such as 'speed < 0.5' as observations"
             raise InputError(f"agent {agent.name}: {expected}, got {part!r}")
-        low, name, high, constant = found.groups()
+        low, name, high, constant = match.groups()
         edges.setdefault(name or constant or "", set()).update(float(edge) for edge in (low, high) if edge)
     return {name: sorted(ends) for name, ends in edges.items()}
 

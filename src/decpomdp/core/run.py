@@ -206,11 +206,11 @@ def run(
             if checkpoint and checkpoint.due:  # before a step, so that an abandoned step is never in a checkpoint
                 checkpoint.save(state, driver.spent, trace)
             try:
-                state, news = driver.timed(method, state)
+                state, rows = driver.timed(method, state)
             except Cut:
                 break
             driver.count(state)
-            for row in news if isinstance(news, list) else [] if news is None else [news]:
+            for row in rows if isinstance(rows, list) else [] if rows is None else [rows]:
                 driver.record(row, trace, watch)
         fit, last = driver.work(lambda: method.result(state))
     driver.count(state)

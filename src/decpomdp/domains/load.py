@@ -118,12 +118,12 @@ def _is_file(text: str) -> bool:
 
 def load_named(problem: str, discount: float | None = None) -> DecPOMDP | Simulator:
     """Like `load`, for a name that was given on the command line: it may also be `file.py:function`."""
-    found = CODE.fullmatch(problem)
-    if found is None:
+    code = CODE.fullmatch(problem)
+    if code is None:
         return load(problem, discount)
-    if not (found["function"] or "").isidentifier():
-        raise InputError(f"{problem}: expected the function that builds the problem, such as {found['path']}:build")
-    return opened(_built(found["path"], found["function"]), discount)
+    if not (code["function"] or "").isidentifier():
+        raise InputError(f"{problem}: expected the function that builds the problem, such as {code['path']}:build")
+    return opened(_built(code["path"], code["function"]), discount)
 
 
 def _line(error: Exception, path: str, file: str) -> str:

@@ -52,16 +52,16 @@ def references() -> dict[str, Reference]:
 
 def best_known(model: DecPOMDP) -> dict[str, Any] | None:
     """The best value known for this model and who found it (`value`, `by`); None if nothing is known."""
-    found: list[dict[str, Any]] = []
+    candidates: list[dict[str, Any]] = []
     published = registry.published(model.name)
     if published is not None and model.discount == PUBLISHED_DISCOUNT:
-        found.append({"value": published[0], "by": published[1]})
+        candidates.append({"value": published[0], "by": published[1]})
     stored = references().get(model.name)
     if stored is not None and (stored.discount, stored.digest) == (model.discount, model.digest()):
-        found.append({"value": stored.value, "by": f"{stored.method}, decpomdp {stored.version}"})
-    if not found or not _is_built_in(model):
+        candidates.append({"value": stored.value, "by": f"{stored.method}, decpomdp {stored.version}"})
+    if not candidates or not _is_built_in(model):
         return None
-    return max(found, key=lambda one: one["value"] + ROUNDING * abs(one["value"]) * ("decpomdp" in one["by"]))
+    return max(candidates, key=lambda one: one["value"] + ROUNDING * abs(one["value"]) * ("decpomdp" in one["by"]))
 
 
 def best_value(problem: object) -> float | None:

@@ -269,14 +269,14 @@ def split_names(text: str) -> tuple[str, ...]:
     >>> split_names("dectiger, firefighting:3,4,3, aloha:agents=2")
     ('dectiger', 'firefighting:3,4,3', 'aloha:agents=2')
     """
-    found: list[str] = []
+    names: list[str] = []
     for part in (part.strip() for part in text.split(",")):
         key, sign, _ = part.partition("=")
-        if found and ":" in found[-1] and (part.isdigit() or (sign and key.isidentifier())):
-            found[-1] += f",{part}"
+        if names and ":" in names[-1] and (part.isdigit() or (sign and key.isidentifier())):
+            names[-1] += f",{part}"
         elif part:
-            found.append(part)
-    return tuple(found)
+            names.append(part)
+    return tuple(names)
 
 
 def _base(name: str) -> str:
@@ -306,5 +306,5 @@ def _values(name: str) -> tuple[int | str, ...]:
 
 def _builder(own: Family) -> Callable[..., Any]:
     module, _, function = own.place.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(f"decpomdp.{module}"), function)
-    return found
+    builder: Callable[..., Any] = getattr(importlib.import_module(f"decpomdp.{module}"), function)
+    return builder

@@ -74,18 +74,18 @@ def work(settings: Settings) -> list[Iteration]:
     player = EpisodePlayer(model, Inputs(settings["seed"], 1))
     learner = Learner(player, StickBreaking(d=SPARSE), SbprLoop())
     state = learner.begin(Start(_best_replay(player, tuning), tuning.openness, tuning.replaying))
-    found, count = [], settings["iterations"]
+    results, count = [], settings["iterations"]
     for number in range(count):
         state, facts = learner.iterate(state, BATCH, number >= tuning.settling)
         known: dict[str, Any] = {key: facts[key] for key in ("exploration", "mean_nodes", "sample_size")}
         known |= dict.fromkeys(FORMS)
         if number in (0, count - 1) or (number + 1) % settings["every"] == 0:
             known |= {form: exact_value(model, team).value for form, team in _teams(learner, state).items()}
-        found.append(Iteration(iteration=number + 1, **known))
+        results.append(Iteration(iteration=number + 1, **known))
     tests = {form: tested_like_paper(model, team, settings["seed"]) for form, team in _teams(learner, state).items()}
     errors = {f"{form}_error": test.standard_error for form, test in tests.items()}
-    found[-1] = msgspec.structs.replace(found[-1], **errors)
-    return found
+    results[-1] = msgspec.structs.replace(results[-1], **errors)
+    return results
 
 
 def _teams(learner: Learner, state: Round) -> dict[str, Team]:

@@ -107,13 +107,13 @@ def cells(folder: Path, plan: BenchmarkPlan, work: Work, remote: bool) -> list[C
     """All cells; seed by seed, so that an unfinished table is about even."""
     shared = {"time_limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads, "remote": remote}
     digests = {name: digest for name, (digest, _) in sources_of(plan).items()}
-    found = []
+    planned = []
     for seed, name, method in product(range(plan.seeds), plan.problems, plan.methods):
         out = str(run_folder(folder, name, method, seed).absolute())
         problem = str(Path(name).absolute()) if is_file(name) else name  # workers are in other folders
         own = {"problem": problem, "digest": digests[name], "method": method, "seed": seed, "out": out}
-        found.append(Cell(work, own | shared))
-    return found
+        planned.append(Cell(work, own | shared))
+    return planned
 
 
 def sources_of(plan: BenchmarkPlan) -> dict[str, tuple[str, float]]:

@@ -115,12 +115,12 @@ def load(folder: Path, cell: Cell) -> Computed[Any]:
 @cache
 def code_digest(root: Path | None = None) -> str:
     """The names and contents of the package's files, in 12 characters."""
-    root, found = root or Path(__file__).resolve().parents[1], hashlib.sha256()
+    root, digest = root or Path(__file__).resolve().parents[1], hashlib.sha256()
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root)
         if path.is_file() and name.parts[0] not in NO_EFFECT and "__pycache__" not in name.parts:
-            found.update(f"{name.as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return found.hexdigest()[:12]
+            digest.update(f"{name.as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()[:12]
 
 
 def codes_of(computed: Iterable[Computed[Any]]) -> dict[str, int]:

@@ -74,8 +74,8 @@ def names_of(name: str) -> tuple[str, ...]:
 
 def experiment_named(name: str) -> Experiment:
     """Imported on use."""
-    found: Experiment = importlib.import_module(f"decpomdp.experiments.{MODULES.get(name, name)}").EXPERIMENT
-    return found
+    experiment: Experiment = importlib.import_module(f"decpomdp.experiments.{MODULES.get(name, name)}").EXPERIMENT
+    return experiment
 
 
 def efforts_of(kind: Kind, seeds: int | None = None) -> dict[str, Effort]:

@@ -43,12 +43,12 @@ def cells(effort: Effort) -> list[Cell]:
 
 def tables(rows: ResultRows) -> list[TextTable]:
     """The fixed settings, then one table per problem and reading: value and size over the grid."""
-    found = [_held(rows)]
+    result = [_held(rows)]
     for (problem, reading), some in rows.groups("problem", "reading").items():
         header = ("c", *(f"d = {d:g}" for d in some.distinct("d")))
         lines = tuple((f"{c:g}", *map(_entry, line.groups("d").values())) for c, line in some.groups("c").items())
-        found.append(TextTable(f"{PROBLEMS[problem]}, d is a {reading}: value, nodes", header, lines))
-    return found
+        result.append(TextTable(f"{PROBLEMS[problem]}, d is a {reading}: value, nodes", header, lines))
+    return result
 
 
 def _held(rows: ResultRows) -> TextTable:

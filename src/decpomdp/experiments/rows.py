@@ -147,13 +147,13 @@ def compare(one: Sequence[float], other: Sequence[float], same_data: bool = Fals
     against = list(other) if len(other) > 1 else [other[0]] * len(one)
     gaps = [ours - theirs for ours, theirs in zip(one, against, strict=True)]
     pair = (gaps, [0.0]) if same_data else (one, other)
-    found = above(mean_of(pair[0]), mean_of(pair[1]))
+    side = above(mean_of(pair[0]), mean_of(pair[1]))
     higher, lower = sum(gap > ROUNDING for gap in gaps), sum(gap < -ROUNDING for gap in gaps)
-    if found == "level" and len(other) > 1:
-        found = _ranked(one, other)
-    elif found == "level" and len(gaps) >= ENOUGH and len(gaps) in (higher, lower):
-        found = side_of(higher - lower)
-    return Comparison(found, higher, lower, len(gaps))
+    if side == "level" and len(other) > 1:
+        side = _ranked(one, other)
+    elif side == "level" and len(gaps) >= ENOUGH and len(gaps) in (higher, lower):
+        side = side_of(higher - lower)
+    return Comparison(side, higher, lower, len(gaps))
 
 
 def _ranked(one: Sequence[float], other: Sequence[float]) -> str:
@@ -163,8 +163,8 @@ def _ranked(one: Sequence[float], other: Sequence[float]) -> str:
     ours, theirs = (np.round(np.asarray(values, np.float64) / ROUNDING) for values in (one, other))
     if np.ptp(np.concatenate([ours, theirs])) == 0:
         return "level"
-    found = mannwhitneyu(ours, theirs, alternative="two-sided")
-    return "level" if found.pvalue >= CHANCE else side_of(float(found.statistic) - len(ours) * len(theirs) / 2)
+    test = mannwhitneyu(ours, theirs, alternative="two-sided")
+    return "level" if test.pvalue >= CHANCE else side_of(float(test.statistic) - len(ours) * len(theirs) / 2)
 
 
 def steadier(ours: Sequence[float], theirs: Sequence[Sequence[float]]) -> tuple[float, float]:

@@ -55,15 +55,15 @@ class Times(msgspec.Struct, frozen=True):
 
 def cells(effort: Effort) -> list[Cell]:
     """Varied quantity x its sizes x seeds; each runs alone."""
-    found = []
+    planned = []
     for seed in range(effort["seeds"]):
         for vary, sizes in effort["sizes"].items():
             for size in sizes:
                 held = {**effort["base"], "S": None, vary.partition(" ")[0]: size, "terminal": vary == "T terminal"}
                 settings = {"vary": vary, "size": size, "repeats": effort["repeats"], "seed": seed, **held}
                 cost = held["K"] * held["N"] * held["T"] * held["Z"] ** 2 / 7.2e7  # of the base: about 35 ms
-                found.append(Cell(work, settings, 0.3 + 0.1 * effort["repeats"] * cost, alone=True))
-    return found
+                planned.append(Cell(work, settings, 0.3 + 0.1 * effort["repeats"] * cost, alone=True))
+    return planned
 
 
 def work(settings: Settings) -> Times:

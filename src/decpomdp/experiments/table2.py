@@ -71,13 +71,13 @@ class Table2Result(msgspec.Struct, frozen=True):
 
 def cells(effort: Effort) -> list[Cell]:
     """Problem x method x seed; the planners hardly depend on the seed: one."""
-    found = []
+    planned = []
     for seed, problem, method in product(range(effort["seeds"]), effort["problems"], effort["methods"]):
         if seed == 0 or method not in PLANNERS:
             settings = {"problem": problem, "method": LEARNERS.get(method, method), "seed": seed}
             limits, cost = _limits(effort, problem, method)
-            found.append(Cell(work, {**settings, "limits": limits}, cost))
-    return found
+            planned.append(Cell(work, {**settings, "limits": limits}, cost))
+    return planned
 
 
 def _limits(effort: Effort, problem: str, method: str) -> tuple[dict[str, Any], float]:
@@ -154,12 +154,12 @@ def _column(settings: Settings) -> str:
 
 def tables(rows: ResultRows) -> list[TextTable]:
     """One table per problem: the paper's numbers next to ours."""
-    found = []
+    tables_by_problem = []
     for problem, some in rows.groups("problem").items():
         methods = some.groups("method")
         lines = [_line(methods[name], TABLE2.get((problem, name))) for name in METHODS if name in methods]
-        found.append(text_table(PROBLEMS[problem], TEXTS.columns["methods"], lines))
-    return found
+        tables_by_problem.append(text_table(PROBLEMS[problem], TEXTS.columns["methods"], lines))
+    return tables_by_problem
 
 
 def _line(some: ResultRows, entry: PublishedEntry | None) -> dict[str, Any]:

@@ -63,6 +63,6 @@ def validate_logged(path: FilePath, **options: Any) -> tuple[Episodes | None, li
         errors = [error]
     with suppress(InputError):
         if kind_of(path) == "long":
-            found = column_errors(path_of(path), options.get("columns"), options.get("bins") is not None)
-            errors = [*found, *(each for each in errors if str(each) not in map(str, found))]
+            by_column = column_errors(path_of(path), options.get("columns"), options.get("bins") is not None)
+            errors = [*by_column, *(each for each in errors if str(each) not in map(str, by_column))]
     return None, errors

@@ -147,7 +147,7 @@ def _looks() -> Looks:
     """Fill and stroke of every look, as in scene.css."""
     rules = re.findall(r"^\.moving \.(\S+) \{ (.*) \}$", light(own_file("scene.css")), re.MULTILINE)
     values = {look.replace(".", " "): dict(re.findall(r"(fill|stroke): (#\w+)", rule)) for look, rule in rules}
-    return {look: (found.get("fill"), found.get("stroke")) for look, found in values.items()}
+    return {look: (rule_values.get("fill"), rule_values.get("stroke")) for look, rule_values in values.items()}
 
 
 def _painted(film: Film, t: int, words: str, looks: Looks) -> "Image":

@@ -91,29 +91,29 @@ def curves(sources: Sequence[RunTrace]) -> Markup | None:
     several = len(sources) > 1
     sources = [_comparable(source) for source in sources] if several else sources
     axes = {axis: words for axis, words in (COMPARED if several else AXES).items() if _common(sources, axis)}
-    known = {key: found for key in _keys(sources) if (found := _curves_of(sources, key))}
+    known = {key: drawn for key in _keys(sources) if (drawn := _curves_of(sources, key))}
     if not axes or not known:
         return None
     choice = None
     if len(axes) > 1:
         buttons = [tag("button", words, type="button", data_axis=axis) for axis, words in axes.items()]
         choice = tag("p", tag("span", "against"), *buttons, class_="choice", role="group", aria_label="Horizontal axis")
-    figures = [_figure(TITLES.get(key, key.replace("_", " ").capitalize()), found) for key, found in known.items()]
+    figures = [_figure(TITLES.get(key, key.replace("_", " ").capitalize()), drawn) for key, drawn in known.items()]
     charts = [
-        {"range": _range(found), "whole": all(map(_whole, found)), "curves": [curve.content(axes) for curve in found]}
-        for found in known.values()
+        {"range": _range(drawn), "whole": all(map(_whole, drawn)), "curves": [curve.content(axes) for curve in drawn]}
+        for drawn in known.values()
     ]
     stored = data("curves-data", {"axes": axes, "charts": charts})
     return tag("div", choice, tag("div", *figures, class_="charts"), stored, class_="curves")
 
 
-def _figure(title: str, found: list[TraceCurve]) -> Markup:
+def _figure(title: str, drawn: list[TraceCurve]) -> Markup:
     """The caption of a chart, and a place for the chart."""
-    names = [tag("span", tag("i", class_=one.look), one.name) for one in found if len(found) > 1]
-    (low, high), first = _range(found), float(found[0].known[0])
-    cut = len(found) == 1 and not low <= first <= high
+    names = [tag("span", tag("i", class_=one.look), one.name) for one in drawn if len(drawn) > 1]
+    (low, high), first = _range(drawn), float(drawn[0].known[0])
+    cut = len(drawn) == 1 and not low <= first <= high
     note = tag("span", f"begins at {first:.4g}") if cut else None
-    ends = (f"{one.name + ' ' if one.name else ''}from {one.known[0]:.4g} to {one.known[-1]:.4g}" for one in found)
+    ends = (f"{one.name + ' ' if one.name else ''}from {one.known[0]:.4g} to {one.known[-1]:.4g}" for one in drawn)
     chart = tag("svg", class_="chart", viewBox="0 0 420 220", role="img", aria_label=f"{title}: {', '.join(ends)}")
     return tag("figure", tag("figcaption", tag("b", title), *names, note), chart)
 
@@ -168,17 +168,17 @@ def _keys(sources: Sequence[RunTrace]) -> list[str]:
 
 def _curves_of(sources: Sequence[RunTrace], key: str) -> list[TraceCurve]:
     """The curves of one chart that have at least one known value."""
-    several, found = len(sources) > 1, []
+    several, chart_curves = len(sources) > 1, []
     for source in sources:
         if key == "nodes":
-            found += _node_curves(source, several)
+            chart_curves += _node_curves(source, several)
             continue
         parts = [part for part in ("lower", "upper") if part in source.trace] if key == "lower" else [key]
         error = column(source.trace, "error") if key == "value" and not several else np.empty(0)
         for part in parts:
             y, name = column(source.trace, part), source.name if several else part if len(parts) > 1 else ""
-            found.append(TraceCurve(name, source.trace, y, error if len(error) == len(y) else None))
-    return [replace(curve, place=place) for place, curve in enumerate(found) if len(curve.known)]
+            chart_curves.append(TraceCurve(name, source.trace, y, error if len(error) == len(y) else None))
+    return [replace(curve, place=place) for place, curve in enumerate(chart_curves) if len(curve.known)]
 
 
 def _node_curves(source: RunTrace, several: bool) -> list[TraceCurve]:
@@ -193,9 +193,9 @@ def _node_curves(source: RunTrace, several: bool) -> list[TraceCurve]:
     return [TraceCurve(name, source.trace, sizes[:, n]) for n, name in enumerate(source.agents)]
 
 
-def _range(found: list[TraceCurve]) -> tuple[float, float]:
+def _range(drawn: list[TraceCurve]) -> tuple[float, float]:
     """The usual values of all curves, with a margin."""
-    values = np.concatenate([_usual(curve.reach) for curve in found])
+    values = np.concatenate([_usual(curve.reach) for curve in drawn])
     low, high = float(values.min()), float(values.max())
     flat = high - low <= max(1e-5 * max(abs(high), abs(low)), NARROWEST)  # rounding errors are not drawn
     margin = max(abs(high) * 0.1, 0.5) if flat else 0.06 * (high - low)

@@ -79,9 +79,9 @@ def filled(templates: Sequence[str], **values: object) -> str:
     return Template("".join(folder.joinpath(name).read_text(encoding="utf-8") for name in templates)).substitute(values)
 
 
-def _numbers(team: Team, place: int, found: ProgramTables) -> dict[str, int]:
+def _numbers(team: Team, place: int, program: ProgramTables) -> dict[str, int]:
     """Sizes, and where the agent's random numbers are."""
-    sizes = {"nodes": team.controllers[place].nodes, "starts": found.starts}
+    sizes = {"nodes": team.controllers[place].nodes, "starts": program.starts}
     return {**sizes, "lanes": 1 + 2 * len(team.agents), "lane": 1 + 2 * place}
 
 
@@ -101,20 +101,20 @@ def identifier(team: Team, place: int) -> str:
 
 def c_source(team: Team, place: int) -> str:
     """The file of agent number `place`."""
-    agent, name, found = team.agents[place], identifier(team, place), tables_of(team.controllers[place])
-    if found.template == "deterministic":
-        start, action, move = found.tables.values()
+    agent, name, program = team.agents[place], identifier(team, place), tables_of(team.controllers[place])
+    if program.template == "deterministic":
+        start, action, move = program.tables.values()
         kind, row = _c_kind(team.nodes[place]), "observation + 1"
         columns = [(kind, "start_node", start), (_c_kind(max(action) + 1), "node_action", action)]
         columns.append((kind, "node_move", move))
     else:
-        (first, count), (own, other, cut) = (zip(*table, strict=True) for table in found.tables.values())
+        (first, count), (own, other, cut) = (zip(*table, strict=True) for table in program.tables.values())
         kind, row = _c_kind(max(*own, *other) + 1), "(uint32_t)(observation + 1)"
         columns = [("uint32_t", "row_first", first), ("uint32_t", "row_count", count)]
         columns += [(kind, "entry_own", own), (kind, "entry_other", other)]
         columns.append(("uint32_t", "entry_cut", tuple(f"{value}U" for value in cut)))
     return filled(
-        (f"{found.template}.c", "names.c"),
+        (f"{program.template}.c", "names.c"),
         id=name,
         name=quoted(agent.name),
         problem=quoted(team.problem),
@@ -123,8 +123,8 @@ def c_source(team: Team, place: int) -> str:
         action_names=_c_list([quoted(label) for label in agent.actions]),
         observation_names=_c_list([quoted(label) for label in agent.observations]),
         tables="".join(_c_table(kind, f"{name}_{column}", values) for kind, column, values in columns),
-        row=row if found.starts > 1 else "0",
-        **_numbers(team, place, found),
+        row=row if program.starts > 1 else "0",
+        **_numbers(team, place, program),
     )
 
 
@@ -159,11 +159,11 @@ def _c_list(parts: Sequence[str]) -> str:
 
 def python_source(team: Team, place: int) -> str:
     """The module of agent number `place`."""
-    agent, found = team.agents[place], tables_of(team.controllers[place])
+    agent, program = team.agents[place], tables_of(team.controllers[place])
     words = {"name": agent.name, "problem": team.problem, "actions": agent.actions, "observations": agent.observations}
     escaped = {key: ascii(value) for key, value in words.items()}
     return filled(
-        (f"{found.template}.py.txt", "checks.py.txt"), **escaped, **found.tables, **_numbers(team, place, found)
+        (f"{program.template}.py.txt", "checks.py.txt"), **escaped, **program.tables, **_numbers(team, place, program)
     )
 
 

@@ -145,10 +145,10 @@ def stored(shown: ShownRun) -> Performance | None:
     if not isinstance(shown.source, DecPOMDP) or not path.is_file():
         return None
     try:
-        found = decode(read_bytes(path, MOST_BYTES), Stored)
+        content = decode(read_bytes(path, MOST_BYTES), Stored)
     except ValueError:
         return None  # damaged, or of another version: played again
-    return found.performance if found.key == _key(shown, shown.source) else None
+    return content.performance if content.key == _key(shown, shown.source) else None
 
 
 def _key(shown: ShownRun, model: DecPOMDP) -> str:
