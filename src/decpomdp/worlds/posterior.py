@@ -25,7 +25,7 @@ STRENGTHS = np.array(
 )  # k; large ones for rows that equal their base
 MOVE, SEE, SEE_JOINT = (OVERALL, STATE, PARTS, PRODUCT), (OVERALL, STATE, OWN), (OVERALL, STATE, PARTS)  # their bases
 PAY = {False: (INPUT, STATE, BOTH, SEEN), True: (INPUT, STATE, BOTH)}  # by `Form.memory`
-UNPAID = 5  # the choice of reward rows without visits: INPUT with strength 30
+UNPAID = 5  # the choice of reward rows that are not `PRESENT`: INPUT with strength 30
 SMOOTHING = {"move": 0.5, "see": 0.3, "pay": 0.5}  # counts of the overall row in every base
 PIECES, SMALL = 8, 20_000  # of the inputs, for the threads; numbers below which one thread is faster
 
