@@ -114,6 +114,12 @@ def test_reward_forms():
         assert not got.reward[1:].any()
 
 
+def test_rewards_that_do_not_depend_on_what_follows_are_exact():
+    rewards = [[u + s / 7 for s in range(3)] for u in range(6)]
+    text = "".join(f"R: {u} : {s} : * : * : {rewards[u][s]!r}\n" for u in range(6) for s in range(3))
+    assert model(text).reward.tolist() == rewards
+
+
 def test_costs_are_negated_rewards():
     cost = model("R: 0 : sun : * : * : 20\n", head=RAIN_OR_SUN.replace("values: reward", "values: cost"))
     assert cost.reward[0].tolist() == [0, -20, 0]
