@@ -156,3 +156,9 @@ def test_numbers_of_many_columns():
     numbers = judging._numbered(columns)
     assert len(set(numbers)) == 200
     assert (numbers[:200] == numbers[200:]).all()
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error():
+    values = np.random.default_rng(0).normal(size=20)
+    without_one = (values.sum() - values) / 19
+    assert judging._jackknife(without_one) == pytest.approx(values.std(ddof=1) / 20**0.5)
