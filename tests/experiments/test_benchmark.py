@@ -90,7 +90,7 @@ def test_planners_are_run_beside_learners_and_give_references(run, tmp_path, mon
     monkeypatch.setattr(references, "FILE", tmp_path / "references.json")
     references.references.cache_clear()
     base = ["benchmark", "--problems", "broadcast:mabc", "--methods", "search,em,pbvi", "--seeds", 1, "--threads", 1]
-    base += ["--time-limit", 0.3, "--out", tmp_path / "t"]
+    base += ["--time-limit", 1.0, "--out", tmp_path / "t"]
     code, out, err = run(*base, "--json", "--update-references")
     assert code == 0
     lines = {line["method"]: line for line in json.loads(out)["lines"]}
