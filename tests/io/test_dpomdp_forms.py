@@ -117,7 +117,8 @@ def test_reward_forms():
 def test_rewards_that_do_not_depend_on_what_follows_are_exact():
     rewards = [[u + s / 7 for s in range(3)] for u in range(6)]
     text = "".join(f"R: {u} : {s} : * : * : {rewards[u][s]!r}\n" for u in range(6) for s in range(3))
-    assert model(text).reward.tolist() == rewards
+    got = model(text + "R: * : fog : rain : * : 5\n")  # depends, in one state
+    assert got.reward[:, :2].tolist() == [row[:2] for row in rewards]
 
 
 def test_costs_are_negated_rewards():
