@@ -14,6 +14,7 @@ from decpomdp.interaction.world.method import (
     Plan,
     WorldMethod,
     WorldState,
+    binned,
     contenders,
     interval,
     planning_ends,
@@ -55,6 +56,24 @@ def paid_for_the_last_symbol():
     agents = (dp.Agent("x", ("0", "1"), ("0", "1")), dp.Agent("y", ("0", "1"), ("0",)))
     flat = (seen.reshape(-1, 2), did.reshape(-1, 2), np.full((2000, 2), np.nan), rewards.reshape(-1))
     return dp.Episodes(agents, np.arange(0, 2001, 10), *flat, discount=0.9)
+
+
+@pytest.mark.parametrize(
+    ("observations", "expected"), [(("x < 0.5", "x >= 0.5"), True), (("anything",), False), (("dark", "light"), False)]
+)
+def test_numbers_in_bins_are_detected(observations, expected):
+    assert binned(dp.Agent("x", ("0", "1"), observations)) == expected
+
+
+def test_bins_and_fits_that_were_cut_short_give_warnings():
+    log = paid_for_the_last_symbol()
+    agents = (dp.Agent("x", ("0", "1"), ("x < 0.5", "x >= 0.5")), log.agents[1])
+    facts = dp.learn(dataclasses.replace(log, agents=agents), "world", iterations=5, seed=1).facts
+    assert facts["low"] is None
+    assert "so the value is unreliable" in facts["warnings"]
+    assert "numbers in bins" in facts["warnings"]
+    facts = dp.learn(log, "world", iterations=5, seed=1).facts
+    assert "numbers in bins" not in facts["warnings"]
 
 
 def test_a_team_is_planned_from_logs_without_behaviour_probabilities():

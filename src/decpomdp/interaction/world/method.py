@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decpomdp.core import Agent, DecPOMDP, Episodes, InputError, Row, Team, concatenate
+from decpomdp.core.agent import edges_of
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Budget, Inputs, Method, NamedToy, Now, run
 from decpomdp.interaction.search.method import SearchMethod
@@ -293,7 +294,11 @@ class WorldMethod:
             drawn = np.array([values[place] for values in state.drawn[: self.draws(state) * len(posteriors)]])
             low, high = interval(best.values, drawn.reshape(-1, len(posteriors)), state.resampled, state.likeliest)
         if not complete:
-            warned.append("no interval: the fits of the world were cut short, allow more time")
+            warned.append(
+                "no interval: the fits of the world were cut short, so the value is unreliable; allow more time"
+            )
+        if any(binned(agent) for agent in self.episodes.agents):
+            warned.append("the observations are numbers in bins: the true value may be far below that in the worlds")
         values = [self.behaviour, *(v for candidate in state.candidates for v in candidate.values)]
         if max(best.values) - min(best.values) > DISAGREE * max(max(values) - min(values), 1e-9 * abs(value)):
             span = f"{min(best.values):.4g} to {max(best.values):.4g}"
@@ -346,6 +351,14 @@ def planning_ends(began: float, now: Now) -> float:
         return PLANNING
     seconds = now.seconds / max(1 - now.progress, 1e-9)  # of the whole run
     return min(PLANNING, began + max(PLAN_TIME * began, PLAN_SECONDS / max(seconds, 1e-9)))
+
+
+def binned(agent: Agent) -> bool:
+    """Whether observations are numbers in bins. Bins are not states, and no check of the worlds detects that."""
+    try:
+        return any(edges_of(agent).values())
+    except InputError:
+        return False
 
 
 def behaviour_value(episodes: Episodes) -> float:
