@@ -120,15 +120,22 @@ def test_agents_with_places_of_their_own_have_tuples_of_places():
     state = learner.init()
     while not state.finished:
         state, _ = learner.step(state, hurry=False)
-    assert state.finished[0].product
+    assert state.finished[0].extra
     assert state.finished[0].posterior.states == 4
 
 
-def test_a_resumed_fit_ends_with_the_same_bytes():
+@pytest.mark.parametrize("quick_steps", [6000, 40])
+def test_a_resumed_fit_ends_with_the_same_bytes(quick_steps, monkeypatch):
+    monkeypatch.setattr("decpomdp.worlds.learner.QUICK_STEPS", quick_steps)
+
     def learner():
         return Worlds(small_log(episodes=60, longest=6), seed=3, most=6)
 
     whole, _ = fitted(learner())
+    assert (whole.finished[0].posterior.steps, whole.finished[0].extra) == (
+        learner().grower.sweeps[Form()].records.steps,
+        True,
+    )
     state = learner().init()
     while state.phase != DONE:  # killed after every step
         state, _ = learner().step(decode(encode(state), Fits), hurry=len(state.finished) > 2)

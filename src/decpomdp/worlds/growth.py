@@ -32,7 +32,8 @@ SINGLE = 4  # pairs that are tried one by one, with few states
 PATIENCE = 2  # rounds without a sufficient gain
 STATES = (12, 2, 8, 4, 16, 3)  # of the first round of fit 0, 1, ...: alternately many (then merged) and few
 COPIES, NOISE, STAY = 32, 0.5, 20.0  # of the first round with memory; `stay` of splits with memory
-PRODUCT, MOST_OWN, MOST_TUPLES = -1, 12, 128  # number of the fit that starts with tuples; states of an agent, tuples
+PRODUCT, QUICK = -1, -3  # numbers of the fit that starts with tuples, and of the one on a part of the episodes
+MOST_OWN, MOST_TUPLES = 12, 128  # states of an agent, tuples
 LARGEST = 1e7  # numbers in their transitions
 STRONG = 8  # states up to which EM has strong priors
 
@@ -97,7 +98,7 @@ class Grower:
         if fit.number == PRODUCT:
             return self._product(fit)
         sweeps, start = self.sweeps[fit.form], start_of(fit.number, fit.form.memory)
-        rng = np.random.default_rng([self.seed, int(fit.form.memory), fit.number, fit.round])
+        rng = np.random.default_rng([self.seed, int(fit.form.memory), abs(fit.number), fit.round])
         if fit.best is None:
             one = sweeps.vb(sweeps.expected(one_state(sweeps.records))[1], FORM_SWEEPS, TOLERANCE)
             fit = fit._replace(best=one)

@@ -1,7 +1,8 @@
 """Episodes -> several fitted worlds: restarts of both forms, an over-complete world, and a choice by held-out episodes.
 
-    fits          one that starts with tuples of single-agent states; one with memory and a plain one, alternating;
-                  then restarts of the form that predicts held-out episodes better
+    fits          a quick one on the first of many episodes; one that starts with tuples of single-agent states;
+                  one with memory and a plain one, alternating; then restarts of the form that predicts held-out
+                  episodes better
     over-complete the best fit with more copies of its states, not merged, in case it has too few states
     refits        the worlds that predict held-out episodes about as well as the best one, on all episodes
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Episodes, Row
 from decpomdp.worlds.calibration import trusted
 from decpomdp.worlds.data import Alphabet, Form, Records, alphabet_of, records_of
-from decpomdp.worlds.growth import PRODUCT, Grower, Growth, start_of
+from decpomdp.worlds.growth import PRODUCT, QUICK, Grower, Growth, start_of
 from decpomdp.worlds.moves import BY_INPUT, BY_PART, copies
 from decpomdp.worlds.posterior import Floats, Posterior, Tables, weak_prior
 from decpomdp.worlds.sweep import NEVER, Sweeps
@@ -26,6 +27,7 @@ from decpomdp.worlds.sweep import NEVER, Sweeps
 HELD_OUT, MOST_HELD_OUT, FEWEST = 0.15, 1000, 20  # share and most of held-out episodes; fewest episodes to hold out any
 RESTARTS, RESTART_WORK = (2, 10), 8e5  # fits of the leading form, at least and at most; limit of fits x steps x states
 SAME, NAT = 3, 1.0  # SAME fits within NAT nats of the best bound are enough
+QUICK_STEPS = 6000  # of the episodes of the quick fit; logs of fewer than twice as many have none
 FIRST_ROUNDS = {False: 4, True: 1}  # by `Form.memory`: a fit is not given up before this number of rounds
 MORE_ROUNDS = {False: 3.0, True: 0.3}  # it is given up if this number of gains like the last would not suffice
 CLEAR = 2.0  # standard errors of a difference between held-out likelihoods that settles the form
@@ -44,7 +46,7 @@ class Fitted(NamedTuple):
     posterior: Posterior
     heldout: NDArray[np.float64]  # [k] log likelihood of every held-out episode
     over_complete: bool = False
-    product: bool = False  # started with tuples of single-agent states
+    extra: bool = False  # the quick fit, or started with tuples of single-agent states
 
 
 class Fits(NamedTuple):
@@ -85,6 +87,16 @@ class Worlds:
         records = {form: self.records(form, self.rest) for form in self.forms}
         return Grower(records, self.seed, self.most, self.threads)
 
+    @cached_property
+    def starter(self) -> Grower | None:
+        """The quick fit, on the first episodes; None: there are few anyway."""
+        steps = int(self.episodes.lengths[self.rest].sum())
+        if steps < 2 * QUICK_STEPS:
+            return None
+        records = {form: self.records(form, self.rest) for form in self.forms if not form.memory}
+        parts = {form: each.share(QUICK_STEPS / steps) for form, each in records.items()}
+        return Grower(parts, self.seed, self.most, self.threads)
+
     def records(self, form: Form, chosen: NDArray[np.int64] | None = None) -> Records:
         return records_of(self.episodes, self.alphabet, form, chosen)
 
@@ -95,8 +107,9 @@ class Worlds:
     def step(self, state: Fits, hurry: bool, stop: NDArray[np.int64] = NEVER) -> tuple[Fits, Row | None]:
         """One stage; `hurry`: start nothing optional. Raises `Cut` as soon as the flag `stop` is set."""
         self.stop = stop
-        for sweeps in self.grower.sweeps.values():
-            sweeps.stop = stop
+        for grower in filter(None, (self.grower, self.starter)):
+            for sweeps in grower.sweeps.values():
+                sweeps.stop = stop
         return {GROW: self._grow, OVER: self._over, REFITS: self._refit}[state.phase](state, hurry)
 
     # ---- fits ----
@@ -108,10 +121,14 @@ class Worlds:
             return state._replace(phase=OVER, hurried=state.hurried or growth is not None), None
         if state.growth is None:
             state = state._replace(paused=None)
-        after = growth if self._given_up(state, growth, hurry) else self.grower.step(growth)
+        grower = self.starter if growth.number == QUICK and self.starter else self.grower
+        after = growth if self._given_up(state, growth, hurry) else grower.step(growth)
         if after.best is not None and (after.over or self._given_up(state, after, hurry)):
             cut = hurry and not after.over
-            state = self._finished(state, after.best, product=after.number == PRODUCT)
+            best = after.best
+            if after.number == QUICK:
+                best = self._refitted(best, self.grower.sweeps[best.form].records)
+            state = self._finished(state, best, extra=after.number < 0)
             state = state._replace(growth=None, hurried=state.hurried or cut)
             return state, self.row(state, state.finished[-1])
         other = (state.paused or self._other(state, after)) if after.number == 0 else None
@@ -127,7 +144,7 @@ class Worlds:
     def _other(self, state: Fits, growth: Growth) -> Growth | None:
         """The first fit of the other form, if it has not started: of first fits, the cheaper round is next."""
         memory = not growth.form.memory
-        begun = any(fit.posterior.form.memory == memory and not fit.product for fit in state.finished)
+        begun = any(fit.posterior.form.memory == memory and not fit.extra for fit in state.finished)
         exists = any(form.memory == memory for form in self.forms)
         return self.grower.begin(memory, 0) if exists and not begun else None
 
@@ -140,7 +157,7 @@ class Worlds:
     def _hopeless(self, state: Fits, growth: Growth) -> bool:
         """Whether a few more rounds like the last would not reach the bound of the other form or of the tuples."""
         memory = growth.form.memory
-        others = [fit.posterior for fit in state.finished if fit.product or fit.posterior.form.memory != memory]
+        others = [fit.posterior for fit in state.finished if fit.extra or fit.posterior.form.memory != memory]
         others += [state.paused.best] if state.paused is not None and state.paused.best is not None else []
         bounds = [each.bound for each in others]
         best = growth.best
@@ -150,9 +167,11 @@ class Worlds:
 
     def _next(self, state: Fits) -> Growth | None:
         """The next fit; None: there are enough."""
-        if not state.finished and len(self.episodes.agents) > 1:
+        if not state.finished and self.starter is not None:
+            return self.grower.begin(False, QUICK)
+        if len(state.finished) == (self.starter is not None) and len(self.episodes.agents) > 1:
             return self.grower.begin(False, PRODUCT)
-        done = [fit.posterior.form.memory for fit in state.finished if not fit.product]
+        done = [fit.posterior.form.memory for fit in state.finished if not fit.extra]
         for memory in (True, False):
             if memory not in done and any(form.memory == memory for form in self.forms):
                 return self.grower.begin(memory, 0)
@@ -164,7 +183,7 @@ class Worlds:
             )
             if not clearly_better(best.heldout, other.heldout, CLEAR):
                 leader = done.count(True) < done.count(False)
-        own = [f.posterior.bound for f in state.finished if f.posterior.form.memory == leader and not f.product]
+        own = [f.posterior.bound for f in state.finished if f.posterior.form.memory == leader and not f.extra]
         own.sort(reverse=True)
         work = self.grower.sweeps[best.posterior.form].records.steps * best.posterior.states
         enough = len(own) >= np.clip(RESTART_WORK / work, *RESTARTS) or (
@@ -172,10 +191,10 @@ class Worlds:
         )
         return None if enough else self.grower.begin(leader, done.count(leader))
 
-    def _finished(self, state: Fits, posterior: Posterior, over_complete: bool = False, product: bool = False) -> Fits:
+    def _finished(self, state: Fits, posterior: Posterior, over_complete: bool = False, extra: bool = False) -> Fits:
         sweeps = Sweeps(self.records(posterior.form, self.held), self.threads, self.stop)
         heldout = sweeps.logs(posterior.mean()) if len(self.held) else np.zeros(0)
-        return state._replace(finished=(*state.finished, Fitted(posterior, heldout, over_complete, product)))
+        return state._replace(finished=(*state.finished, Fitted(posterior, heldout, over_complete, extra)))
 
     def best(self, state: Fits) -> Fitted:
         """The fit with the best bound, or of those that are clearly better on held-out episodes, if there are any."""
