@@ -170,7 +170,7 @@ class WorldMethod:
             team = run(method, budget, within=now).fit.team
             if state.candidates and math.prod(team.nodes) * len(world.states) > PAIRS:
                 return state, None
-            candidate = self._candidate(posteriors, team, name)
+            candidate = self._candidate(posteriors, team, name, now)
         except (InputError, RuntimeError, np.linalg.LinAlgError):  # too large for this planner, or not solved
             return state, None
         now.check()
@@ -185,8 +185,7 @@ class WorldMethod:
             return state._replace(phase=INTERVAL), self._row(state, "judged")
         posterior = worlds[number % len(worlds)]
         world = self._made(posterior, posterior.draw(np.random.default_rng([self.inputs.seed, 4, number])))
-        now.check()
-        values = tuple(self._value(world, candidate.team) for candidate in state.candidates)
+        values = tuple(self._value(world, candidate.team, now) for candidate in state.candidates)
         return state._replace(drawn=(*state.drawn, values)), None
 
     def _interval(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
@@ -228,8 +227,8 @@ class WorldMethod:
             return PeriEmMethod(world, PeriEm(restarts=restarts), inputs), Budget(seconds=seconds if timed else None)
         return SearchMethod(world, Search(), inputs), Budget(seconds=seconds) if timed else Budget(steps=STEPS)
 
-    def _candidate(self, posteriors: Sequence[Posterior], team: Team, origin: str) -> Candidate:
-        return self._valued(posteriors, after_first_step(team) if self.worlds.alphabet.first else team, origin)
+    def _candidate(self, posteriors: Sequence[Posterior], team: Team, origin: str, now: Now | None = None) -> Candidate:
+        return self._valued(posteriors, after_first_step(team) if self.worlds.alphabet.first else team, origin, now)
 
     def with_others(self, state: WorldState) -> WorldState:
         """With `others` as candidates."""
@@ -237,10 +236,13 @@ class WorldMethod:
         others = (self._valued(worlds, team, origin) for origin, team in self.others())
         return state._replace(candidates=(*state.candidates, *others))
 
-    def _valued(self, posteriors: Sequence[Posterior], team: Team, origin: str) -> Candidate:
-        return Candidate(team, origin, tuple(self._value(self._world(each), team) for each in posteriors))
+    def _valued(self, posteriors: Sequence[Posterior], team: Team, origin: str, now: Now | None = None) -> Candidate:
+        return Candidate(team, origin, tuple(self._value(self._world(each), team, now) for each in posteriors))
 
-    def _value(self, world: DecPOMDP, team: Team) -> float:
+    def _value(self, world: DecPOMDP, team: Team, now: Now | None = None) -> float:
+        """The exact value, which can take seconds: the run may end `now`, before it."""
+        if now is not None:
+            now.check()
         return value_in(self.worlds.alphabet, world, team)
 
     def _chosen(self, state: WorldState) -> Candidate:
