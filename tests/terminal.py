@@ -1,4 +1,4 @@
-"""What a program writes when a terminal looks on."""
+"""The output of a program in a pseudo-terminal."""
 
 import os
 import pty
