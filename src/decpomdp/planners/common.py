@@ -1,7 +1,7 @@
 """Shared by the planners: checks, the first team, exact values of teams, and a toy model for warm-up.
 
 Also the centralised problem: one agent that sees all joint observations and takes the joint actions. Its value is an
-upper bound for every team, because each agent of a team has only a part of these observations.
+upper bound for every team, because each agent of a team sees only its own observations.
 """
 
 from collections.abc import Iterable

@@ -50,7 +50,7 @@ class ShiftedModel(NamedTuple):
     model: DecPOMDP
     factored: FactoredModel
     reward: Floats  # [u, s] shifted
-    base: float  # value of the shift: added to a shifted value
+    base: float  # value of the shift, to be added to shifted values
     stop: NDArray[np.int64] = np.zeros(1, np.int64)  # [1] set when the run is ending: then backups raise `Cut`
 
     def check(self) -> None:

@@ -5,24 +5,24 @@ or from a given team. F and V are solved exactly, each from its last answer; the
 of F and V are in `chain.py`.
 
 ABREAST climbs run concurrently. One step advances each by STRETCH iterations, on threads; rows of the trace are in the
-order of the climbs' values, and new climbs replace those that are over. Neither the number of threads nor their speed
-changes the result.
+order of the climbs' values, and new climbs replace finished ones. The result does not depend on the number of threads
+or their speed.
 
-Iterations and climbs are those of controllers in layers, which `periem` uses too. The value of shifted rewards r~ >= 0
-is a mixture likelihood: a trajectory of random length, discounted, that "sees reward". Its expected counts have closed
-forms in F (occupancy) and V (value to go), both exact. For agent n,
+The code is for controllers in layers, because `periem` uses it too. The value of shifted rewards r~ >= 0 is, up to a
+factor, a likelihood: the probability of a "reward" event at the end of a trajectory of geometrically distributed
+length. Its expected counts have closed forms in F (occupancy) and V (value to go), both exact. For agent n,
 
   action[i, a]     counts  sum_{s, q: q_n = i, u: u_n = a} F(s, q) pi(u | q) [r~(s, u) + discount E V(s1, q1)]
   move[i, a, o, j] counts  the part of discount F pi E V that goes through a, o and j
   initial[i]       counts  sum_{s, q: q_n = i} start(s) initial(q) V(s, q)
 
-and the new tables are the counts, normalised, for all agents at once. The exact value never falls.
+and the new tables of all agents are the normalised counts. The exact value never falls.
 
-A longer stride raises every ratio count / old probability to a power before normalising. The value may then fall, so a
-longer stride is taken only when the exact value does not fall; stride 1 is EM itself.
+A longer stride raises every ratio count / old probability to a power before normalising. The value may then fall, so
+a longer stride is accepted only if the exact value does not fall. Stride 1 is plain EM.
 
-A climb has the value of its team from its own exact solve. When that claims an improvement, the evaluator computes the
-value that the trace reports.
+Every climb solves for the exact value of its team. If this is an improvement, the evaluator computes the value again,
+and the trace reports the evaluator's value.
 """
 
 import math
@@ -45,7 +45,7 @@ ABREAST = 4  # concurrent climbs
 STRETCH = 5  # iterations of a climb in one step of the method
 GAIN = 1e-9  # relative: teams with a smaller gain are not evaluated
 PATIENCE = 10  # iterations over which a gain is measured
-SLACK = 1e-12  # relative: a fall by less is rounding
+SLACK = 1e-12  # relative: a smaller fall is rounding
 RESTARTS = 10  # climbs if neither their number nor the time is limited
 
 
@@ -125,7 +125,7 @@ def _marginal(table: Floats, team: Sequence[LayeredController], n: int) -> Float
 
 def _normalised(old: Floats, counts: Floats, stride: float) -> Floats:
     """Rows of old * (counts / old)^stride that sum to one; a row without counts stays."""
-    positive = np.maximum(counts, 0.0)  # a solve may leave -1e-17 where nothing happens
+    positive = np.maximum(counts, 0.0)  # the solver may return -1e-17 for a count of 0
     ratio = np.divide(positive, old, out=np.zeros_like(old), where=old > 0)
     highest = ratio.max(axis=-1, keepdims=True)
     known = highest > 0
@@ -192,12 +192,12 @@ class Incumbent(NamedTuple):
         return cls(valued(model, first_team(model)))
 
     def offered(self, model: DecPOMDP, team: Team, claimed: float) -> "Incumbent":
-        """With a team whose climb claims an improvement."""
+        """The incumbent after evaluating a team whose climb claims an improvement."""
         new = valued(model, team)
         return self._replace(best=new if new.value > self.best.value else self.best, claimed=claimed)
 
     def with_climb(self, model: DecPOMDP, climb: Climb, gain: float = GAIN) -> "Incumbent":
-        """With a climb of EM, whose team is evaluated if it claims more than `gain` (relative)."""
+        """The incumbent after a climb of EM; its team is evaluated if it claims a gain above `gain` (relative)."""
         if climb.iterate is None or climb.value - self.claimed <= gain * abs(climb.value):
             return self
         return self.offered(model, flattened(model, climb.iterate.team), climb.value)

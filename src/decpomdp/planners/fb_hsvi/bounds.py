@@ -3,7 +3,7 @@
 The fast informed bound (Hauskrecht, 2000): alpha_u(s) = reward(u, s) + discount * sum_y max_v sum_s1 P(s1, y | s, u)
 alpha_v(s1). Iterated from 0 it bounds the value of the steps that are left; iterated from the Markov decision
 process's value it decreases towards its fixed point, and every iterate is a bound for an infinite horizon.
-The least value to go comes from the value recursion with the worst actions.
+The smallest value to go comes from the value recursion with the worst actions.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Check = Callable[[], None]  # called between steps; raises when the run is endin
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CentralBound:
-    """For every number of steps left (one entry only, when the horizon is infinite) the vectors and the range."""
+    """The vectors and the range of values, for every number of steps left (one entry for an infinite horizon)."""
 
     vectors: tuple[NDArray[np.float64], ...]  # [left] of [u, s]
     least: tuple[float, ...]  # [left] smallest value of any policy from any state
@@ -35,7 +35,7 @@ class CentralBound:
         return self.vectors[0 if left is None else left]
 
     def spread(self, left: int | None) -> float:
-        """Half the range of values to go: the largest error of a unit of moved mass."""
+        """Half the range of values to go: the largest error per unit of moved mass."""
         place = 0 if left is None else left
         return (self.most[place] - self.least[place]) / 2
 
@@ -93,5 +93,5 @@ def informed_backup(dynamics: OutcomeModel, vectors: NDArray[np.float64]) -> NDA
 
 
 def _decided(model: DecPOMDP, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[u, s]: the value of u now and `values` after it."""
+    """[u, s]: the value of taking u, given the `values` after it."""
     return model.reward + model.discount * (model.transition @ values)

@@ -1,4 +1,4 @@
-"""Hyperplanes over occupancy states: the value of a known team from anywhere, the lower bound of FB-HSVI.
+"""Hyperplanes over occupancy states: the value of a known team from any of them, the lower bound of FB-HSVI.
 
 Let alpha(s, q) be the value of a team of deterministic controllers in state s and joint node q = (q_1, ..., q_N):
 
@@ -9,16 +9,16 @@ any mapping m = (m_1, ..., m_N). So for every m
 
     V(xi) >= sum_{s, l} xi(s, l) alpha(s, m(l)),
 
-a linear function of xi. The best m is a weighted constraint problem; here the agents take turns at best responses, from
-the best joint node for all labels. The bound of several teams is the best of theirs. It holds for any m; a better m
-makes it tighter.
+a linear function of xi. The best m is a weighted constraint problem. Here m comes from alternating best responses of
+the agents, which start from the best joint node for all labels. The bound holds for any m; a better m makes it tighter.
+The bound of several teams is the maximum of their bounds.
 
 alpha is solved by backups. When one backup B changes every value by at least a and at most b, then
 
     B v + a f <= alpha <= B v + b f,   f = discount / (1 - discount)   (MacQueen 1966):
 
-backups continue from the middle until the two are close. The lower one, less an allowance for rounding, is stored: it
-is a bound after any number of backups.
+backups continue from the middle until both bounds are close. The lower one, less an allowance for rounding, is stored.
+It is a bound after any number of backups.
 """
 
 import math
@@ -37,10 +37,10 @@ from decpomdp.planners.fb_hsvi.policy_graph import Layer, joint_actions, joint_m
 
 LATEST = 10  # teams that are stored
 LARGEST = 300_000  # most pairs of state and joint node
-MOVES = 5_000_000  # most moves between pairs
+MOVES = 5_000_000  # most transitions between pairs
 PRECISION = 1e-9  # of the largest value: when the backups stop
 BACKUPS = 5_000  # at most
-ROUNDS = 8  # of turns for a mapping, at most
+ROUNDS = 8  # of best responses for a mapping, at most
 CLOSE = 1e-12  # relative: a round that gains no more is the last
 
 
@@ -50,14 +50,14 @@ class Hyperplane:
 
     team: Team
     layer: Layer
-    values: NDArray[np.float64]  # [s, q] true or too low
+    values: NDArray[np.float64]  # [s, q] lower bounds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Continuation:
     """A continuation: every agent's labels are mapped to nodes of a hyperplane's team."""
 
-    value: float  # true or too low
+    value: float  # a lower bound
     plane: Hyperplane
     nodes: Labelling  # per agent: [label] node
 
@@ -68,7 +68,7 @@ class Hyperplanes:
     def __init__(self, dynamics: OutcomeModel, check: Callable[[], None] = lambda: None) -> None:
         self.dynamics, self.check = dynamics, check
         self.latest: list[Hyperplane] = []
-        self.added = 0  # since the beginning
+        self.added = 0  # in total
 
     @property
     def teams(self) -> list[Team]:
@@ -93,7 +93,7 @@ class Hyperplanes:
 
 
 def fits(dynamics: OutcomeModel, team: Team) -> bool:
-    """Whether a team's hyperplane is not too large; the number of moves is a rough bound."""
+    """Whether a team's hyperplane is small enough; the number of transitions is a rough estimate."""
     pairs = dynamics.reward.shape[1] * math.prod(team.nodes)
     return pairs <= LARGEST and pairs * (len(dynamics.chance) / dynamics.reward.size) <= MOVES
 
@@ -118,7 +118,7 @@ def hyperplane(dynamics: OutcomeModel, team: Team, check: Callable[[], None] = l
 
 
 def start_in(plane: Hyperplane, occupancy: Occupancy) -> Continuation:
-    """The best continuation of an occupancy state by a hyperplane's team that turns of best responses find."""
+    """A continuation of an occupancy state by a hyperplane's team, from alternating best responses."""
     counts = plane.layer.counts
     firsts = np.concatenate([[0], np.cumsum(occupancy.counts)]).astype(np.int64)
     strides = strides_of(counts)

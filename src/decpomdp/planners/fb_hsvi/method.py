@@ -3,18 +3,17 @@
 Feature-based heuristic search value iteration (Dibangoye, Amato, Buffet, Charpillet 2013, 2014, 2016) treats a
 decentralised problem as a deterministic one over occupancy states (`occupancy.py`). A round:
 
-    sketches  policy graphs along the latest trial's rules and on, polished and closed to loops (`sketches.py`)
+    sketches  greedy policy graphs (some begin with the latest trial's rules), polished and closed (`sketches.py`)
     trials    from the start follow the rule with the best upper bound until the remaining gap is small; then back up
-              the bounds of the visited points, last one first (`points.py`)
+              the bounds of the visited points in reverse (`points.py`)
 
 Sketches raise the lower bound, trials lower the upper one. With an infinite horizon the best team is a hyperplane for
-the trials (`hyperplanes.py`), and lower bounds above its value give a better team (`policy_from_bounds`). The lower
-bound is the exact value of the team that is returned; the upper bound does not depend on the sketches.
+the trials (`hyperplanes.py`), and a lower bound above its value yields a better team (`policy_from_bounds`). The lower
+bound is the exact value of the returned team. The upper bound does not depend on the sketches.
 docs/planners.md separates proofs, approximations and measurements.
 
 A step is the sketches of a round or some trials. The number of sketches is fixed, and each has its own random numbers:
-the result depends on the seed and the number of rounds, not on the threads. Sketches that are cut return their best
-graph so far.
+the result depends on the seed and the number of rounds, not on threads. Interrupted sketches return their best graph.
 """
 
 import math
@@ -55,7 +54,7 @@ class FbHsviState(NamedTuple):
     path: list[Rule]  # of the latest trial
     hyperplanes: list[Team]
     hyperplanes_added: int = 0
-    round: int = 0  # the present one, counted from 1
+    round: int = 0  # the current one, counted from 1
     trials: int | None = None  # done in this round; None: before its sketches
     most_points: int = 0  # number of points at which this round's trials end
     visited: int = 0  # points after the latest trial
@@ -80,8 +79,8 @@ class FbHsviMethod:
         self.model, self.settings, self.inputs = model, settings, inputs
         self.horizon, self.epsilon = settings.horizon, settings.epsilon
         self.best: ValuedTeam = valued(model, first_team(model), settings.horizon)
-        self.now = unlimited()  # of the present step
-        self.sketcher: Sketcher | None = None  # made in the first step
+        self.now = unlimited()  # of the current step
+        self.sketcher: Sketcher | None = None  # created in the first step
         self.points: OccupancyPoints | None = None  # the graph of the state's points
 
     def toy(self) -> "FbHsviMethod":
@@ -159,7 +158,7 @@ class FbHsviMethod:
         return state, row_of(state)
 
     def _trial(self, state: FbHsviState, points: OccupancyPoints) -> FbHsviState:
-        """One trial of the certified search; the lower bounds that it raised may give a better team."""
+        """One trial of the certified search; if it raised the lower bound, this may yield a better team."""
         root, depth = state.points[0], math.inf
         if self.horizon is None:
             depth = DEPTH * state.round
@@ -190,7 +189,7 @@ class FbHsviMethod:
         )
 
     def _sketches(self, number: int, path: list[Rule], sketcher: Sketcher) -> None:
-        """The sketches of a round on threads; their graphs are offered, the best first."""
+        """Run the sketches of a round on threads; offer their graphs, the best first."""
         numbers, best = sketches_of_round(number), self.best.value
 
         def sketch(k: int) -> GraphValues | None:

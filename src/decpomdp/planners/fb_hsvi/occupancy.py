@@ -16,11 +16,11 @@ c_l(s, others' labels) and c_m, are equal. The agent can act the same after both
 "Lossless clustering of histories in decentralized POMDPs", 2009), so merging leaves the value unchanged. Merging one
 agent's labels can make another's equal, so the agents take turns until nothing changes.
 
-Common knowledge. Link two labels of different agents when they can occur together: the connected components are
-common knowledge among the agents, and the value is the sum of the components' values. So components that are equal up
-to weight and numbering are merged, label by label. And within a component where the state does not depend on the
-labels, xi(s, l) = b(s) p(l), the labels are common random numbers: the best of their joint decisions can be taken for
-all of them, and all labels of an agent there become one.
+Common knowledge. Link two labels of different agents if they can occur together. The connected components are common
+knowledge among the agents, and the value is the sum of the components' values. So components that are equal up to
+weight and numbering are merged, label by label. If the state does not depend on the labels within a component,
+xi(s, l) = b(s) p(l), its labels are only common random numbers: the best of their joint decisions is as good for all
+of them, and all labels of an agent in the component are merged.
 
 Lossy. Merging labels of weights v and w moves the mass 2 v w / (v + w) |c_l - c_m|_1 of the occupancy state to other
 rows, and is done when that is at most a tolerance. The value of a policy is linear in the occupancy state with
@@ -41,11 +41,11 @@ from decpomdp.core import DecPOMDP
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
 
-ABSENT = -1  # the label after an observation that cannot follow
+ABSENT = -1  # the label after an observation that cannot occur
 SAME = 1e-10  # distributions closer than this (L1) are equal up to rounding
 LARGEST = 20_000_000  # numbers in a table of conditional distributions; beyond it, see `_merged`
 RAISE, LEAST = 2.0, 1e-7  # factor and smallest value of a tolerance that is raised to reach the cap
-DIGITS = 9  # to which weights are compared
+DIGITS = 9  # decimals to which weights are compared
 
 
 Rule = tuple[NDArray[np.int64], ...]  # per agent: [label] action
@@ -79,7 +79,7 @@ def gathered(
     weight: NDArray[np.float64],
     counts: tuple[int, ...] | None = None,
 ) -> Occupancy:
-    """An occupancy state from rows in any order; equal rows are added up. Without counts, no label is unused."""
+    """An occupancy state from rows in any order; equal rows are added. Without counts, every label is in use."""
     counts = tuple(int(count) for count in labels.max(axis=0) + 1) if counts is None else counts
     rows = np.column_stack((labels, state))
     numbers, first = kernels.number_rows(rows, np.array((*counts, int(state.max()) + 1), np.int64))
@@ -174,7 +174,7 @@ def composed(first: Labelling, second: Labelling) -> Labelling:
 def conditionals(
     occupancy: Occupancy, n: int, states_only: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """[label, column]: for every label of agent n the distribution over (state, others' labels); and its weight."""
+    """[label, column]: the distribution over (state, others' labels) for every label of agent n; [label]: weights."""
     labels, state = occupancy.row_labels(), occupancy.state
     others = np.column_stack((np.delete(labels, n, axis=1), state))
     sizes = (*occupancy.counts[:n], *occupancy.counts[n + 1 :], int(state.max()) + 1)
@@ -190,7 +190,7 @@ def conditionals(
 def _merged(occupancy: Occupancy, n: int, tolerance: float, capped: bool) -> tuple[NDArray[np.int64], float]:
     """[label of agent n]: its new label; and the mass moved.
 
-    If the table is too large, labels are left as they are, or, to reach a cap, compared by their states only.
+    If the table is too large, labels are not merged, or, if there is a cap, compared by their states only.
     """
     count = occupancy.counts[n]
     large = count * len(occupancy.weight) > LARGEST

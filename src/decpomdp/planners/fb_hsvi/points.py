@@ -1,7 +1,7 @@
 """Visited occupancy states with certified bounds: the upper bound of FB-HSVI.
 
-Every point ranks its decision rules, best first (`Ranking`, under the centralised bound on later rewards). Rules
-handed out are edges to further points; the ranking bounds the rest. The upper bound of a point is
+Every point ranks its decision rules, best first (`Ranking`, under the centralised bound on later rewards). Rules taken
+from the ranking are edges to further points; the ranking bounds all other rules. The upper bound of a point is
 
     max( bound of the rest,  max over edges  reward + discount * (upper of the next point + price of compression) )
 
@@ -11,14 +11,14 @@ k with the same rows and the largest ratio r with xi >= r xi_k,
 
     V(xi) <= r V(xi_k) + V(xi - r xi_k) <= r upper_k + central(xi - r xi_k),
 
-where V of an unnormalised remainder means the same linear programme without norm; the centralised bound is applied
-to it. The numbering of labels does not affect validity, only how often rows agree.
+where V of an unnormalised remainder is defined by homogeneity, and the centralised bound applies to it. The numbering
+of labels does not affect validity, only how often rows agree.
 
-The lower bound of a point is the best of its edges' in the same way; with an infinite horizon, also that of the known
-teams (`hyperplanes.py`), updated when a point is made and when a trial passes it after a new team.
+The lower bound of a point is the maximum over its edges in the same way. With an infinite horizon, the known teams
+give further lower bounds (`hyperplanes.py`), computed for a new point and when a trial visits a point after a new team.
 
-Points are plain data that refer to each other by number: a list of them is part of a checkpoint. `Points` is the graph
-of such a list, with derived data: an index of occupancy states, and the games of rankings.
+Points are plain data that refer to each other by number: a list of them is part of a checkpoint. `OccupancyPoints` is
+the graph of such a list, with derived data: an index of occupancy states, and the games of rankings.
 """
 
 import math
@@ -45,7 +45,7 @@ class Edge(NamedTuple):
     rule: Rule
     layer: Layer
     reward: float
-    price: float  # of lossy compression, on the next value
+    price: float  # bound on the error of lossy compression, in the next value
     target: int  # number of the next point
 
 
@@ -57,7 +57,7 @@ class OccupancyPoint:
     occupancy: Occupancy
     left: int | None
     upper: float
-    lower: float = -math.inf  # with an infinite horizon at first the least possible value
+    lower: float = -math.inf  # with an infinite horizon, initially the smallest possible value
     hyperplanes: int = 0  # number of them included in `lower`
     ranking: Ranking | None = None  # made on first use
     edges: list[Edge] = field(default_factory=list)
@@ -71,7 +71,7 @@ class OccupancyPoints:
         dynamics: OutcomeModel,
         central: CentralBound,
         tolerance: float,
-        check: Callable[[], None] = lambda: None,  # called often; raises when the run is ending
+        check: Callable[[], None] = lambda: None,  # called often; raises if the run is ending
         hyperplanes: Hyperplanes | None = None,  # none by default
         points: list[OccupancyPoint] | None = None,  # to begin with; new ones are appended to this list
     ) -> None:
@@ -89,7 +89,7 @@ class OccupancyPoints:
         return len(self.all)
 
     def point(self, occupancy: Occupancy, left: int | None) -> OccupancyPoint:
-        """The point of a compressed occupancy state; made if it is new."""
+        """The point of a compressed occupancy state; created if it is new."""
         number = self._numbers.get(_keys(occupancy, left)[1])
         if number is not None:
             return self.all[number]
@@ -122,14 +122,14 @@ class OccupancyPoints:
                 point.upper = min(point.upper, ratio * other.upper + left_over)
 
     def lift(self, point: OccupancyPoint) -> None:
-        """Raise the lower bound of a point of an infinite horizon by the hyperplanes that are new to it."""
+        """Raise the lower bound of a point of an infinite horizon by hyperplanes added since its last update."""
         if point.left is None and point.hyperplanes < self.hyperplanes.added:
             start = self.hyperplanes.best(point.occupancy, point.hyperplanes)
             point.hyperplanes = self.hyperplanes.added
             point.lower = point.lower if start is None else max(point.lower, start.value)
 
     def opened(self, point: OccupancyPoint) -> tuple[Game, Ranking]:
-        """The game of the point's rules, and the ranking of those that are not edges; made on first use."""
+        """The game of the point's rules, and the ranking of those that are not edges; created on first use."""
         if point.number not in self._games:
             xi = point.occupancy
             tables = np.empty((len(xi.labels), len(self.dynamics.reward)))
@@ -170,7 +170,7 @@ class OccupancyPoints:
         return edge
 
     def promising(self, point: OccupancyPoint) -> Edge | None:
-        """The edge with the best upper bound, a new one if the rest is better; None when there is none."""
+        """The edge with the best upper bound, a new one if the bound of the rest is higher; None if there is none."""
         rest = self.bound_of_rest(point)
         best = max(point.edges, key=self.upper, default=None)
         if rest > (-math.inf if best is None else self.upper(best)):
@@ -187,9 +187,9 @@ class OccupancyPoints:
     def trial(
         self, root: OccupancyPoint, is_open: Callable[[OccupancyPoint, float, float], bool], depth: float = math.inf
     ) -> list[Edge]:
-        """Down by the upper bound while is_open(point, earned, fade), then backups on the way back; the edges followed.
+        """Follow the best upper bounds while is_open(point, earned, fade), then back up in reverse; the edges followed.
 
-        earned: discounted rewards on the way to the point; fade: the discount there.
+        earned: discounted rewards before the point; fade: its discount factor.
         """
         path: list[tuple[OccupancyPoint, Edge]] = []
         point, earned, fade = root, 0.0, 1.0
@@ -217,17 +217,17 @@ class OccupancyPoints:
 
 
 def policy_from_bounds(points: OccupancyPoints, root: OccupancyPoint) -> LayeredGraph | None:
-    """The policy whose value the lower bound of the root is; None if some point on the way has no lower bound.
+    """A policy worth at least the lower bound of the root; None if a point on its path has no lower bound.
 
-    With an infinite horizon, at every point the better of two: continue as a known team (`hyperplanes.py`), or take the
-    edge with the best
+    With an infinite horizon, the policy takes the better choice at every point: continue as a known team
+    (`hyperplanes.py`), or take the edge with the best
 
         reward + discount * (lower of the next point - price of compression).
 
-    Following it from the root ends in a team, or returns to a point on the way: a loop. Call L the lower bounds and T
-    the step of this policy. Every L was at most what the same choice gives with the present L, so L <= T L <= T T L
-    ..., and the policy is worth at least L, in both cases. Where points were made one by rounding, where compression
-    was lossy, or where a team was dropped meanwhile, the policy's exact value decides.
+    Its path from the root ends in a team, or returns to an earlier point: a loop. Let L be the lower bounds and T the
+    backup of this policy. Every L is at most the value of the same choice under the current L, so L <= T L <= T T L
+    ..., and the policy is worth at least L in both cases. This may fail where rounding merged points, compression was
+    lossy, or a team was dropped since; then the policy's exact value decides.
     """
     if root.left is not None:
         *first, last = (edge.layer for edge in points.best_edges(root))
@@ -237,7 +237,7 @@ def policy_from_bounds(points: OccupancyPoints, root: OccupancyPoint) -> Layered
         points.check()
         start, edge = points.hyperplanes.best(point.occupancy), max(point.edges, key=points.lower, default=None)
         if start is not None and (edge is None or start.value >= points.lower(edge)):
-            own = start.plane.layer  # entered by the labels, then a loop
+            own = start.plane.layer  # entered by the mapping of labels, then a loop
             return LayeredGraph((*layers, own.entered(start.nodes), own), len(layers) + 1)
         if edge is None:
             return None

@@ -1,20 +1,20 @@
-"""Layered policy graphs, their values at the pairs (state, joint node) that matter, and the controllers made of them.
+"""Layered policy graphs, their values at the relevant pairs (state, joint node), and the controllers built from them.
 
-Layer t gives each agent nodes; node i of agent n takes actions[n][i] and on observation o moves to node moves[n][i, o]
-of the next layer. The last layer moves to layer `back` (a loop, for an infinite horizon) or nowhere (None).
-The path of decision rules that a search followed is such a graph, with labels for nodes.
+Every agent has nodes in layer t. Node i of agent n takes actions[n][i] and on observation o moves to moves[n][i, o], a
+node of the next layer. The last layer moves to layer `back` (a loop, for an infinite horizon) or ends the graph (None).
+The path of decision rules that a search followed is such a graph, with labels as nodes.
 
 `met_pairs` follows the graph from the start. `needed_pairs` adds the pairs after a deviation of one agent at any step,
-and all their successors: the improvement of a graph needs their values. Other pairs get the least possible value,
-so all values are true or too low, and an improvement by them is a true improvement.
+and all their successors: the improvement of a graph needs their values. Other pairs get the smallest possible value.
+So all values are exact or lower bounds, and an improvement computed from them is a true improvement.
 
-In one round through a loop of m layers let the values change by between a and b. Then the true values lie between
-a f and b f from those reached, f = discount^m / (1 - discount^m): rounds stop when that is precise enough.
+If one pass through a loop of m layers changes the values by between a and b, the true values differ from the result by
+between a f and b f, f = discount^m / (1 - discount^m). Passes stop when this is precise enough.
 
-`folded_team` makes small controllers of a graph. A node and observation that cannot occur while the team plays may lead
-anywhere. Nodes that take the same action and lead, on every observation that can occur at both, to nodes that can be
-one, are merged (greedily, `kernels.fold`): the team acts the same in everything that can happen, so its value from the
-start is unchanged.
+`folded_team` builds small controllers from a graph. Moves on observations that cannot occur are arbitrary. Nodes are
+merged (greedily, `kernels.fold`) if they take the same action and lead, on every observation that can occur at both, to
+nodes that can be merged. The team's behaviour in all possible situations is unchanged, and so is its value from the
+start.
 """
 
 import math
@@ -33,7 +33,7 @@ from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, chos
 
 ROUNDS = 100_000
 SETTLED = 1e-13  # of the largest value: as precise as rounding allows
-ROUGH = 1e-6  # precise enough for choosing
+ROUGH = 1e-6  # relative precision that is sufficient for choices
 
 Pairs = list[NDArray[np.bool_]]  # [t] of [s, q]
 
@@ -69,13 +69,13 @@ class LayeredGraph:
         return t + 1 if t + 1 < len(self.layers) else self.back
 
     def counts_after(self, t: int) -> tuple[int, ...]:
-        """The nodes of that layer; after the end, one for every agent."""
+        """The nodes of the layer after layer t; after the end, one for every agent."""
         following = self.after(t)
         return (1,) * len(self.layers[0].actions) if following is None else self.layers[following].counts
 
 
 def layer_of(rule: Rule, labelling: Labelling) -> Layer:
-    """The layer that takes a decision rule; labelling is flat over (label, observation). Absent labels become 0."""
+    """The layer of a decision rule; the labelling is flat over (label, observation). Absent labels become 0."""
     moves = tuple(np.maximum(flat, 0).reshape(len(own), -1) for own, flat in zip(rule, labelling, strict=True))
     return Layer(rule, moves)
 
@@ -167,7 +167,7 @@ def met_pairs(chain: GraphTables, start: Occupancy) -> tuple[Pairs, Pairs]:
 
 
 def followed(chain: GraphTables, pairs: Pairs) -> Pairs:
-    """Add to `pairs` all that follow from them; [t] of [q, y]: joint observations that may occur."""
+    """Add all successors of `pairs` to it; [t] of [q, y]: joint observations that may occur."""
     graph = chain.graph
     used = [np.zeros(table.shape, np.bool_) for table in chain.onward]
     first, new = 0, True
@@ -209,7 +209,7 @@ def _deviations(chain: GraphTables, t: int, met: NDArray[np.bool_], after: NDArr
 
 
 def _listed(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The pairs of a mask, contiguous: one layout, one compiled kernel."""
+    """The pairs of a mask; contiguous, so that only one version of the kernel is compiled."""
     state, node = np.nonzero(mask)
     return np.ascontiguousarray(state, np.int64), np.ascontiguousarray(node, np.int64)
 
@@ -223,7 +223,7 @@ def evaluate_graph(
     guess: NDArray[np.float64] | None = None,  # [s, q] at layer `back`
     precision: float = SETTLED,
 ) -> GraphValues:
-    """The graph with its value; with `least`, a bound from below, also at the pairs needed for improvement."""
+    """The graph with its values; with `least`, a lower bound of all values, also at pairs needed for improvement."""
     chain = GraphTables(dynamics, graph)
     pairs = met_pairs(chain, start)[0] if least is None else needed_pairs(chain, start)
     values = [np.full(mask.shape, 0.0 if least is None else least) for mask in pairs]
@@ -239,7 +239,7 @@ def _settle(
     values: list[NDArray[np.float64]],
     precision: float,
 ) -> None:
-    """Compute the values backwards: in the loop until they converge, then up to the start."""
+    """Compute the values backwards: in the loop until they converge, then for the layers before it."""
     count, back = len(values), chain.graph.back
     end = np.zeros((chain.dynamics.reward.shape[1], 1))
 
@@ -268,7 +268,7 @@ def _settle(
 
 
 def folded_team(model: DecPOMDP, dynamics: OutcomeModel, start: Occupancy, graph: LayeredGraph) -> Team:
-    """Small controllers that together act as the graph does."""
+    """Small controllers that act like the graph."""
     met, used = met_pairs(GraphTables(dynamics, graph), start)
     return Team.of(
         model,
@@ -323,7 +323,7 @@ def _laid_out(
 
 
 def _merged_equal(action: NDArray[np.int64], move: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Nodes with equal actions and moves merged, repeatedly: quick, and leaves less for the slow merging.
+    """Merge nodes with equal actions and moves, repeatedly: a quick step before the slow merging.
 
     Node 0 is a sentinel; the start stays node 1.
     """

@@ -1,13 +1,13 @@
 """Improvement of policy graphs by coordinate ascent: one layer, one agent at a time, all its nodes at once.
 
-Occupancy states xi_t of the graph are known from the front, values V_t+1 from the back. Then, with the other agents
-fixed, node i of agent n is worth
+A forward pass computes the occupancy states xi_t of the graph, a backward pass the values V_t+1. With the other agents
+fixed, the value of node i of agent n is
 
     sum_{s, q: q_n = i} xi_t(s, q) [reward + discount * sum P(s1, y | s, u) V_t+1(s1, next nodes)]
 
 and its best action and moves are found exactly, separately for every node and observation. A backward sweep over the
-layers never lowers the value (the idea of the layered sweeps of Pajarinen & Peltonen 2011, here for graphs that come
-from a search over occupancy states). Ties keep the present choice.
+layers never lowers the value (after the layered sweeps of Pajarinen & Peltonen 2011, here for graphs from a search over
+occupancy states). Ties keep the current choice.
 """
 
 import math
@@ -34,7 +34,7 @@ from decpomdp.planners.fb_hsvi.rules import game_of, solve
 
 CLOSE = 1e-10  # relative: improvements below this are rounding
 NODES = 300  # of the inexact search for a joint choice
-TURNS = 4  # of the agents at one layer in one sweep
+TURNS = 4  # best responses of every agent at one layer in one sweep, at most
 GAIN = 1e-6  # relative: smallest gain of a sweep for another one
 
 
@@ -65,9 +65,9 @@ def polished(
     sweeps: int,
     check: Callable[[], None],
 ) -> GraphValues:
-    """Sweeps over a graph, each with the last one's values beyond its end, as long as the value rises.
+    """Sweep over a graph as long as the value rises; each sweep uses the last one's values beyond the end.
 
-    `graph` has values for improvement, and nothing is worth less than `least`.
+    `graph` has values at the pairs needed for improvement; `least` is a lower bound of all values.
     """
     best = graph
     for _ in range(sweeps):
@@ -92,7 +92,7 @@ def improved(
     counts: tuple[int, ...],
     values: NDArray[np.float64],
 ) -> Layer:
-    """The layer after the agents' turns of best responses, from itself or from the best joint choice of actions."""
+    """The layer after alternating best responses, which start from itself or from the best joint choice of actions."""
     ahead = Ahead(dynamics, occupancy, counts, values)
     one = ahead.climbed(layer)
     other = ahead.joint(one)
@@ -125,7 +125,7 @@ class Ahead:
         return float(tables[np.arange(len(tables)), taken].sum())
 
     def climbed(self, layer: Layer) -> Layer:
-        """The agents take turns at best responses until nothing changes."""
+        """Alternating best responses of the agents, until nothing changes."""
         unchanged = 0
         for turn in range(TURNS * len(layer.actions)):
             n = turn % len(layer.actions)
@@ -137,7 +137,7 @@ class Ahead:
         return layer
 
     def joint(self, layer: Layer) -> Layer:
-        """The best joint decision rule when every agent moves as is best given the others' present choices."""
+        """The best joint decision rule if every agent's moves are best responses to the others' current choices."""
         moves = [_best_moves(layer.moves[n], *self.gains(n, layer)) for n in range(len(layer.moves))]  # [i, a, o]
         game = game_of(self.payoffs(moves), self.occupancy.labels, layer.counts, self.dynamics.actions)
         actions = solve(game, nodes=NODES).rule(game)
@@ -161,7 +161,7 @@ class Ahead:
         return out
 
     def gains(self, n: int, layer: Layer) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The value of agent n's node i taking action a [i, a], and of moving to j after a and o [i, a, o, j]."""
+        """[i, a]: the value of action a in node i of agent n; [i, a, o, j]: of moving to j after a and o."""
         labels, counts, parts = self.labels, self.counts, self.dynamics.observation_parts
         step, stride = self.dynamics.action_strides[n], math.prod(counts[n + 1 :])
         base = chosen(self.dynamics, labels, layer.actions) - step * layer.actions[n][labels[:, n]]
@@ -177,14 +177,14 @@ class Ahead:
 
 
 def _best_moves(moves: NDArray[np.int64], earned: NDArray[np.float64], ahead: NDArray[np.float64]) -> NDArray[np.int64]:
-    """[i, a, o]: the best next node; the present one unless another is better."""
+    """[i, a, o]: the best next node; the current one unless another is better."""
     present = np.take_along_axis(ahead, moves[:, None, :, None], axis=3)[..., 0]
     margin = CLOSE * (np.abs(present) + np.abs(earned)[:, :, None]) + 1e-300
     return np.where(ahead.max(axis=3) > present + margin, ahead.argmax(axis=3), moves[:, None, :])
 
 
 def _chosen(n: int, layer: Layer, earned: NDArray[np.float64], ahead: NDArray[np.float64]) -> Layer:
-    """Agent n's best action and moves per node; the same object when nothing improves."""
+    """The layer with agent n's best action and moves per node; the same object if nothing improves."""
     own, moves = layer.actions[n], layer.moves[n]
     nodes = np.arange(len(own))
     best = _best_moves(moves, earned, ahead)

@@ -2,10 +2,10 @@
 
 At an occupancy state every pair (agent, label) is a variable, its choices are the agent's actions, and every joint
 label is a table over joint actions. The compiled search of `kernels.constraints` is exact unless it reaches its limit
-of nodes. Every rule comes with a bound that no other rule exceeds.
+of nodes. Every solution has a bound on all rules.
 
-`Ranking` hands out rules one by one. The remaining rules are disjoint boxes of allowed choices (Lawler 1972), each with
-a bound, so that there is a bound on all of them at any time.
+`Ranking` yields rules one by one. The remaining rules are divided into disjoint boxes of allowed choices (Lawler 1972).
+Each box has a bound, so that a bound on all remaining rules is known at any time.
 """
 
 import heapq
@@ -39,8 +39,8 @@ class Game:
     listed: NDArray[np.int64]
     order: NDArray[np.int64]  # [v] widest range first
     everything: Box
-    shared: NDArray[np.float64]  # [j, u] payoffs that tightening left in the tables
-    single: NDArray[np.float64]  # [v, c] payoffs that it moved to the variables
+    shared: NDArray[np.float64]  # [j, u] payoffs in the tables after tightening the bound
+    single: NDArray[np.float64]  # [v, c] payoffs moved to the variables
     close: float
 
 
@@ -63,7 +63,7 @@ def game_of(
     choices: Sequence[int] | NDArray[np.int64],
     sweeps: int = SWEEPS,
 ) -> Game:
-    """The problem of giving each of counts[n] labels one of choices[n]; tables[j] pays in joint label j."""
+    """Choose one of choices[n] for each of counts[n] labels of agent n; tables[j]: payoffs of joint label j."""
     sizes = [int(size) for size in choices]
     firsts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     scope = labels + firsts[:-1]
@@ -89,7 +89,7 @@ def bound_within(game: Game, box: Box) -> float:
 
 
 def solve(game: Game, box: Box | None = None, nodes: int = NODES) -> Solution:
-    """The best choices within `box` that a search of so many nodes finds."""
+    """The best choices within `box` found by a search of at most `nodes` nodes."""
     allowed = game.everything if box is None else box
     choice = np.where(allowed, game.single, -np.inf).argmax(axis=1)
     kernels.climb(game.tables, game.scope, game.strides, game.starts, game.listed, game.owner, allowed, choice)
@@ -108,7 +108,7 @@ def solve(game: Game, box: Box | None = None, nodes: int = NODES) -> Solution:
 
 @dataclass(order=True, slots=True)
 class OpenBox:
-    """A box of rules not handed out: sorted by falling bound, then by age."""
+    """A box of remaining rules; sorted by descending bound, then by age."""
 
     rank: float  # minus the bound
     age: int
@@ -118,17 +118,17 @@ class OpenBox:
 
 @dataclass(slots=True, eq=False)
 class Ranking:
-    """The rules of a game, (nearly) best first: the boxes of rules not handed out. The game is not stored."""
+    """The rules of a game, (nearly) best first: the boxes of remaining rules. The game is not stored."""
 
     parts: list[OpenBox]  # a heap
-    born: int = 1  # boxes made so far
+    born: int = 1  # boxes created so far
 
     @classmethod
     def of(cls, game: Game) -> "Ranking":
         return cls([OpenBox(-np.inf, 0, game.everything, None)])
 
     def bound(self, game: Game, check: Callable[[], None] = lambda: None) -> float:
-        """A bound on all rules that were not handed out; -inf when all were."""
+        """A bound on all remaining rules; -inf if none is left."""
         while self.parts and self.parts[0].best is None:
             check()
             part = heapq.heappop(self.parts)
@@ -137,7 +137,7 @@ class Ranking:
         return -self.parts[0].rank if self.parts else -np.inf
 
     def take(self, game: Game) -> Solution:
-        """Hand out the next rule; `bound` must not be -inf."""
+        """Remove and return the next rule; `bound` must not be -inf."""
         self.bound(game)
         part = heapq.heappop(self.parts)
         best = part.best
@@ -146,7 +146,7 @@ class Ranking:
         return best
 
     def _divide(self, game: Game, box: Box, taken: Solution) -> None:
-        """Split `box` without the rule taken: equal to it up to one variable, different there, free after it."""
+        """Split the other rules of `box` into boxes: equal to `taken` up to a variable, different there, then free."""
         prefix = box.copy()
         for v in game.order:
             rest = prefix.copy()

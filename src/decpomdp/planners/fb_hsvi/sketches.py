@@ -1,17 +1,17 @@
-"""Sketches, a quick way to good teams: a greedy walk through occupancy states, polished, then closed to a loop.
+"""Sketches find good teams quickly: a greedy walk through occupancy states, polished, then closed to a loop.
 
-    walk     at each occupancy state the best decision rule under the centralised bound on later rewards (a weighted
-             constraint problem), lossy compression to a cap on the labels
-    polish   backward sweeps over the layers (`polishing.py`), values beyond the last layer estimated
+    walk     take the best decision rule under the centralised bound on later rewards (a weighted constraint problem)
+             at each occupancy state; compress lossily to a cap on the labels
+    polish   sweep backwards over the layers (`polishing.py`); values beyond the last layer are estimated
     close    after layer t - 1, continue as in an earlier layer k; the most promising loops are polished again
 
 The nodes of layer k for the labels of layer t are a weighted constraint problem again: one variable per label, its
 choices the nodes, payoffs sum_s xi_t(s, l) V_k(s, q). The value of continuing from t at k with the values V_k of the
 present graph ranks the loops; the best are closed and evaluated exactly.
 
-Any graph is a team with an exact value, however it was made. Sketches differ by the cap, by a search for the first
-steps (`look_ahead`), and by noise on the payoffs. Their order is fixed: a list without noise, then the same list again
-with noise, beginning with the rules of the latest trial of the certified search.
+Every graph is a team with an exact value. Sketches differ by the cap, by a search for the first steps (`look_ahead`),
+and by noise on the payoffs. Their order is fixed: a list without noise, then the same list repeated with noise and with
+the rules of the latest trial of the certified search as first steps.
 """
 
 import math
@@ -49,14 +49,14 @@ TRIED = 8  # loops to evaluate
 POLISHED = 2  # loops to polish
 SWEEPS = 8
 DEEPEST = 200  # layers of a walk
-ENTRIES = 4  # most changes of the first layer
-MAPPING_SIZE = 4_000_000  # numbers in the payoffs of a mapping; larger ones are not tried
+ENTRIES = 4  # most changes of the entry layer
+MAPPING_SIZE = 4_000_000  # numbers in the payoffs of a mapping; larger mappings are skipped
 MAPPING_NODES = 50  # of the inexact search for a mapping
 MAPPING_SWEEPS = 6  # of its bound
 AHEAD_POINTS, AHEAD_TRIALS = 300, 400  # most points and trials of a search for the first steps
 AHEAD_GAP = 1e-3  # relative: that search ends at this gap
 
-Report = Callable[[GraphValues], object]  # called with every closed graph: the result if the sketch is cut
+Report = Callable[[GraphValues], object]  # called with every closed graph: the result if the sketch is interrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Sketch:
     cap: int  # labels per agent
     faded: float  # discount factor after the last layer of the walk
     noise: float = 0.0  # on payoffs, as a share of half the range of values
-    ahead: int = 0  # first steps that are searched for, not taken greedily
+    ahead: int = 0  # first steps that are searched, not greedy
     pairs: int = 300  # candidate loops
 
 
@@ -166,7 +166,7 @@ class Sketcher:
         faded = self.dynamics.discount ** len(layers)
         tail = np.repeat(above[:, None], width, axis=1)
         layers, value = sweep(self.dynamics, self.start, layers, last.counts, tail, self.check)
-        typical = (value - faded * at_start) / (1 - faded)  # the value of a new start, by these layers
+        typical = (value - faded * at_start) / (1 - faded)  # the value of starting again, according to these layers
         tail = tail - (at_start - typical)
         layers, _ = sweep(self.dynamics, self.start, layers, last.counts, tail, self.check)
         values, shapes = [tail], [layer.counts for layer in layers[1:]] + [last.counts]
@@ -222,7 +222,7 @@ class Sketcher:
 
 
 def _lengths(depth: int, pairs: int) -> list[int]:
-    """Lengths of the loops to try: all if that gives at most `pairs` loops, else short ones, some, and the longest."""
+    """Loop lengths to try: all if that gives at most `pairs` loops, otherwise short ones, some others, the longest."""
     short = 12
     while True:
         for step in range(1, depth + 1):
@@ -235,7 +235,7 @@ def _lengths(depth: int, pairs: int) -> list[int]:
 def mapping(
     occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.float64]
 ) -> tuple[Labelling, float] | None:
-    """The nodes at which to continue, for each agent [label], and the value; None when the game is too large."""
+    """The nodes at which to continue, for each agent [label], and the value; None if the game is too large."""
     if len(occupancy.labels) * values.shape[1] > MAPPING_SIZE:
         return None
     out = np.empty((len(occupancy.labels), values.shape[1]))
@@ -246,16 +246,16 @@ def mapping(
 
 
 def close_loop(layers: list[Layer], t: int, back: int, labels: Labelling) -> LayeredGraph:
-    """The first t layers; the last of them moves to layer `back`, by the labels that its nodes' successors had."""
+    """The first t layers; the last one moves to layer `back`, where `labels` maps the successors to nodes."""
     last = layers[t - 1]
     moves = tuple(labels[n][last.moves[n]] for n in range(len(labels)))
     return LayeredGraph((*layers[: t - 1], replace(last, moves=moves)), back)
 
 
 def begin_at_best_layer(start: Occupancy, best_graph: GraphValues) -> LayeredGraph | None:
-    """The graph entered at the layer and nodes with the best value at the start; None when that is layer 0.
+    """The graph, entered at the layer and nodes with the best value at the start; None if that is layer 0.
 
-    Later layers serve more situations and are often better than the first ones.
+    Later layers handle more situations and are often better than the first ones.
     """
     layers, back = best_graph.graph.layers, best_graph.graph.back
     mappings = [mapping(start, layer.counts, values) for layer, values in zip(layers, best_graph.values, strict=True)]
@@ -272,10 +272,10 @@ def begin_at_best_layer(start: Occupancy, best_graph: GraphValues) -> LayeredGra
 
 
 def look_ahead(model: DecPOMDP, sketcher: Sketcher, steps: int, value: float) -> list[Rule]:
-    """Decision rules for the first `steps` steps by a search; `value`: of the best team.
+    """Search decision rules for the first `steps` steps; `value`: that of the best team.
 
-    The steps are a finite horizon with lossless compression and the bounds of `points.py`. The states after them get an
-    estimate: the centralised value, less the difference between that and the best team's value at the start.
+    The steps are a finite horizon with lossless compression and the bounds of `points.py`. Values after them are
+    estimates: the centralised value, less its excess over the best team's value at the start.
     """
     above = sketcher.central.at(None).max(axis=0)  # [s]
     start = sketcher.start

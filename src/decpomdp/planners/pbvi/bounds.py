@@ -60,7 +60,7 @@ class BeliefSet:
         return len(self.depth)
 
     def place(self, states: Ints, weights: Floats) -> int | None:
-        """The number of a belief; None when it is new."""
+        """The number of a belief; None if it is new."""
         return self._place.get(key_of(states, weights))
 
     def add(self, beliefs: list[tuple[Ints, Floats]], depths: list[int]) -> list[int]:
@@ -92,7 +92,7 @@ class BeliefSet:
 
 
 def key_of(states: Ints, weights: Floats) -> bytes:
-    """Equal for beliefs that agree to DIGITS decimals, in any order of their states."""
+    """A key that is the same for beliefs that agree to DIGITS decimals, in any order of their states."""
     rounded = np.round(weights, DIGITS) + 0.0
     order = np.argsort(states)
     order = order[rounded[order] > 0]
@@ -106,13 +106,13 @@ class BoundsState(NamedTuple):
     value: Floats  # [p] the upper bound at the beliefs of the set; empty: to be computed
     corner: Floats  # [s] the upper bound where the state is known
     informed: Floats  # [s, u]
-    vectors: Floats  # [s, i] the first `used` columns; the others are spare capacity
+    vectors: Floats  # [s, i] the first `used` columns are in use
     actions: Ints  # [i] first joint action of each vector
     used: int
 
 
 def first_bounds(model: FactoredModel, start: Floats, now: Now) -> BoundsState:
-    """Values of repeating one action, and with observed states; less precise if the run is ending."""
+    """Values of repeating one action, and values with observed states; less precise if the run is ending."""
     vectors = _iterated(model, float(model.reward.min()), False, now)
     informed = _iterated(model, float(model.reward.max()), True, now)
     beliefs, used = BeliefSet.of(start).data, model.reward.shape[0]
@@ -222,7 +222,7 @@ class Bounds:
         self.points.drop[known:] = np.minimum(0.0, value - base)[known:]
 
     def prune(self) -> None:
-        """Lower the corners by beliefs that are certain of their state; drop vectors that are nowhere best."""
+        """Lower the corners by beliefs with only one state; drop vectors that are not the best at any belief."""
         sure = np.flatnonzero(np.diff(self.set.offsets) == 1)
         np.minimum.at(self.corner, self.set.states[self.set.offsets[sure]], self.value[sure])
         self.place_points(len(self.value))
@@ -232,7 +232,7 @@ class Bounds:
         self.actions, self.count = self.actions[used], len(used)
 
     def back_up(self, which: Ints) -> None:
-        """Back up both bounds at some beliefs of the set, all from the present bounds."""
+        """Back up both bounds at some beliefs of the set, all from the current bounds."""
         done = self.backups(which)
         self.value[which] = np.minimum(self.value[which], done.upper)
         self.points.drop[which] = np.minimum(0.0, self.value[which] - self.base[which])
@@ -256,7 +256,7 @@ class Bounds:
         return out
 
     def add_vectors(self, vectors: Floats, actions: Ints, which: Ints) -> None:
-        """Add new vectors [k, s], each for a belief of the set, unless an earlier one of them is as good there."""
+        """Add new vectors [k, s], each for a belief of the set; skip those no better there than an earlier one."""
         new: list[int] = []
         for k, p in enumerate(which):
             states, weights = self.set.belief(int(p))

@@ -1,15 +1,15 @@
 """From vectors to a policy graph: a finite-state controller that follows the vectors without beliefs.
 
-1. Grow: the start is a node; a node takes the action that its belief's backup takes; each successor belief becomes a
-   node too, those with the most discounted visits first, up to a limit. Other successors lead to the node with the
-   best value there.
+1. Grow: the start is a node; a node takes the action of the backup of its belief; each successor belief becomes a
+   node too, those with the most discounted visits first, up to a limit. Moves to other successors lead to the node
+   with the best value there.
 2. Improve: the exact value of every node from every state is a vector again. Every node is backed up at its mean
    belief against these vectors; unreachable nodes are dropped. Among equally good vectors the one of the most visited
    node is used, which merges nodes. This is repeated while the value at the start does not fall (Hansen's policy
    iteration, at points).
-3. Shrink: with more and more tolerance for "equally good", until the graph has few enough nodes.
+3. Shrink: raise the tolerance of "equally good" until the graph is small enough.
 
-The node values are values of a policy, so they are vectors of the lower bound, too: that makes planning quick.
+The node values are values of a policy, so they are vectors of the lower bound, too. This speeds up planning.
 """
 
 import heapq
@@ -83,7 +83,7 @@ def _grown(bounds: Bounds, start: Floats) -> PolicyGraph:
         done.append(_backed_up(bounds, bounds.vectors, bounds.count, [belief], 0.0, bounded=True))
         for mass, following in _successors(bounds, int(done[-1].action[0]), belief):
             name = key_of(*following)
-            if name not in pending:  # the first way to reach a belief decides its weight
+            if name not in pending:  # the first path to a belief decides its weight
                 pending[name] = following
                 heapq.heappush(queue, (bounds.model.discount * mass * weight, name))
     vectors = np.ascontiguousarray(np.concatenate([one.vector for one in done]).T)
@@ -103,7 +103,7 @@ def _successors(bounds: Bounds, u: int, belief: Belief) -> Iterator[tuple[float,
 
 
 def _pointed(bounds: Bounds, start: Floats, vectors: Floats, actions: Ints, beliefs: list[Belief]) -> PolicyGraph:
-    """The graph in which every node takes its action and moves to the best vector after it."""
+    """The graph in which every node takes its action and moves to the best vectors afterwards."""
     model = bounds.model
     scratch = scratch_for(len(start), model.symbols, model.widest)
     following, scores = np.empty((len(actions), model.symbols), np.int64), np.empty(len(actions))
@@ -160,7 +160,7 @@ def _evaluated(
 
 
 def _solved(bounds: Bounds, actions: Ints, following: Ints, values: Floats) -> Floats:
-    """The values [s, i] of every node, never above the true ones."""
+    """Lower bounds on the values [s, i] of every node."""
     model = bounds.model
     linear = model._replace(reward=checks.freeze(np.zeros_like(model.reward)))
 
@@ -201,6 +201,6 @@ def _visits(bounds: Bounds, start: Floats, graph: PolicyGraph) -> Floats:
 
 
 def _belief(dense: Floats) -> Belief:
-    """A dense belief as states and weights, without faint states."""
+    """A dense belief as states and weights, without negligible states."""
     states = np.flatnonzero(dense > FAINT)
     return states, dense[states] / dense[states].sum()

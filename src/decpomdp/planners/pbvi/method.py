@@ -37,11 +37,11 @@ TABLE = 8_000_000  # numbers in the controller of the result, a dense table [i, 
 INFORMED = 300  # most iterations of the informed bound: they are costly, and points improve it where it matters
 INFORMED_SHARE = 0.1  # of the budget may be spent on the informed bound
 STILL = 0.01  # of the gap: an iteration that closes less of it made no progress
-PATIENCE = 3  # iterations without progress or new beliefs before planning ends
+PATIENCE = 3  # iterations in a row without progress or new beliefs, after which planning ends
 WALKS = 16  # per iteration
 EXPANDED = 256  # most beliefs added by an expansion
 STEPS = 200  # most steps of a walk
-CIRCLES = 5  # most returns of a walk to earlier beliefs
+CIRCLES = 5  # most returns of a walk to beliefs that it has visited
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class PbviMethod:
         )
 
     def _offered(self, state: PbviState, graph: PolicyGraph) -> PbviState:
-        """With the graph as the team if its exact value is better."""
+        """The state, with the graph as its team if the exact value is better."""
         new = valued(self.problem, team_of(self.problem, graph))
         return state._replace(team=new.team, value=new.value) if new.value > state.value else state
 

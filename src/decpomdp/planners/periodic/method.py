@@ -1,19 +1,19 @@
 """Periodic EM: planning with controllers whose nodes are in layers. A RECONSTRUCTION.
 
-After Pajarinen & Peltonen (NIPS 2011), from the outline only. Layer m moves only to layer m + 1, the
-last to the first. (1) A deterministic layered policy graph of finite horizon is improved by sweeping the layers
+After Pajarinen & Peltonen (NIPS 2011), from the outline only. Nodes of layer m move only to layer m + 1, those of the
+last layer to the first. (1) A deterministic layered policy graph of finite horizon is improved by sweeping the layers
 backwards, node by node; (2) it is closed into a period and swept again with discounted values ("Peri"); (3) EM starts
 from it, softened ("PeriEM"). The sweeps are in `kernels/periodic_climb.py`, EM in `planners/em`.
 
 Added here: exact acceptance in (2), so that it is monotone; joint kicks between sweeps (`kernels/periodic_climb.py`);
 sizes chosen by the search itself.
 
-One step advances ABREAST concurrent climbs of (1) and (2), or EM. With a time limit EM begins when only its share of
-the time is left.
+One step advances ABREAST concurrent climbs of (1) and (2), or EM. With a time limit, a share of the time is reserved
+for EM.
 
 A climb sweeps an open plan (finite horizon) a few times, closes it into a period and sweeps until the value stops
-rising. Then come kicks: a random joint change, sweeps, and the result is accepted if its value is no lower. A climb is
-over after `patience` kicks in a row without a gain.
+rising. Kicks follow: a random joint change, then sweeps; the result is accepted if its value is no lower. A climb ends
+after `patience` kicks in a row without a gain.
 
 The first climbs use the sizes in SIZES; later ones alternate between a random plan, of a size drawn by rank, and one of
 the best plans with more layers or nodes. A climb is a function of the seed, its number and the best plans before it.
@@ -51,7 +51,7 @@ from decpomdp.planners.periodic.settings import PeriEm, PeriEmTuning
 SIZES = ((1, 3), (3, 4), (2, 3), (4, 5), (1, 5), (2, 5), (3, 6), (1, 8), (5, 4), (2, 8), (4, 7), (10, 4))
 LARGEST_CHOSEN = 3_000_000  # numbers in the tables of a plan whose size the search chooses
 DEEPEST, WIDEST = 16, 12  # layers and nodes of a layer that a plan grows to: a sweep costs the square of the layers
-WORK = 5_000  # places of a plan times kicks of a stretch
+WORK = 5_000  # kicks of a climb in one step, times the places of its plan
 ELITES = 3  # best plans from which climbs start
 
 Size = tuple[int, tuple[int, ...]]  # layers, and nodes of a layer per agent
@@ -63,7 +63,7 @@ SOFT_GAIN = 1e-6  # relative: smallest gain over the deterministic team for whic
 
 
 class PlanClimb(NamedTuple):
-    """The state of a climb. Values are solved from the last solution, so its arrays are part of it."""
+    """The state of a climb. It includes the arrays of the last solution, from which the next solve starts."""
 
     number: int
     size: Size
@@ -247,7 +247,7 @@ class PeriEmMethod:
         return Fit(team, facts={"peri": peri, "periem": periem, "starts": state.made}), row
 
     def _with_plans(self, state: PeriEmState, now: Now) -> tuple[PeriEmState, list[Row]]:
-        """Advance all climbs; when none is left or the share of EM has come, EM begins."""
+        """Advance all climbs; EM begins when none is left, or when its share of the time begins."""
         timed = not math.isinf(now.seconds)
         starts = RESTARTS if self.settings.restarts is None and not timed else self.settings.restarts
         due = timed and bool(state.best) and now.progress > 1 - self.settings.tuning.em_share
@@ -308,7 +308,7 @@ class PeriEmMethod:
 
 
 def toy_for(agents: int) -> PeriEmMethod:
-    """Compiles all kernels for so many agents."""
+    """Compiles all kernels for this number of agents."""
     settings = PeriEm(layers=1, width=1, restarts=1, tuning=PeriEmTuning(patience=1, em_iterations=1))
     return _Toy(toy_model(agents), settings, Inputs())
 

@@ -18,12 +18,12 @@ class PeriEmTuning(Tuning, frozen=True, kw_only=True, forbid_unknown_fields=True
     sweeps: Annotated[Count, Meta(description="Maximum number of sweeps of the period.")] = 100
     sweeps_after: Annotated[Count, Meta(description="Maximum number of sweeps after a kick.")] = 20
     idle: Annotated[
-        Count, Meta(description="Sweeps without a gain that end the first ones; after a kick one is enough.")
+        Count, Meta(description="Sweeps without a gain that end the initial sweeps; after a kick one is enough.")
     ] = 2
     patience: Annotated[Count, Meta(description="Kicks without a gain that end a climb.")] = 100
     longest: Annotated[Count, Meta(description="Maximum length of a kick's path.")] = 4
     precision: Annotated[Open, Meta(description="Smallest gain that counts, of the largest possible value.")] = 1e-9
-    openness: Annotated[Open, Meta(description="Uniform share of every row from which EM begins.")] = 0.02
+    openness: Annotated[Open, Meta(description="Uniform share of every row in the start of EM.")] = 0.02
     em_share: Annotated[Open, Meta(description="Share of the time limit that is reserved for EM.")] = 0.15
     em_iterations: Annotated[Whole, Meta(description="Maximum number of iterations of EM.")] = 200
 
