@@ -1,8 +1,8 @@
-"""Slotted Aloha: islands in a line send packets by radio; neighbours that send at the same time destroy each other's.
+"""Slotted Aloha: islands in a line send packets by radio; packets that neighbours send at the same time are lost.
 
 States: the backlog of every island, 0 to `backlog` packets; empty at the start. Actions: send, idle.
-Observations: success, idle or collision: how many of the island and its neighbours have sent, one, none or several;
-right with probability 0.9, else one of the two others.
+Observations: success, idle or collision, if one, none or several of the island and its neighbours have sent; correct
+with probability 0.9, otherwise one of the two others.
 
 Dynamics: an island that sends while its neighbours are idle loses one packet, if it has any. With probability 0.6 every
 island receives a new packet; a full backlog stays full. An empty island that sends alone receives none in that step, as
@@ -18,15 +18,15 @@ from decpomdp.core import DecPOMDP
 from decpomdp.domains.rules import from_rules
 
 ARRIVAL = 0.6  # chance of a new packet
-ACCURACY = 0.9  # of what is heard on the channel
+ACCURACY = 0.9  # of observations of the channel
 OBSERVATIONS = ("success", "idle", "collision")
 
 
 def build(agents: int = 3, backlog: int = 2, discount: float = 0.9, name: str = "aloha") -> DecPOMDP:
-    """Islands in a line receive packets and send them by radio; neighbours that send at once destroy each other's.
+    """Islands in a line receive packets and send them by radio; packets that neighbours send at once are lost.
 
-    Each island hears, right with probability 0.9, whether none, one or several of it and its neighbours have sent. The
-    team loses the number of waiting packets in every step.
+    Each island hears, correctly with probability 0.9, whether none, one or several of it and its neighbours have sent.
+    The team loses the number of waiting packets in every step.
     """
 
     def senders(agent: int, actions: tuple[str, ...]) -> int:

@@ -1,14 +1,14 @@
-"""Cooperative box pushing: two robots, two small boxes each can push alone, and a large one that needs both.
+"""Cooperative box pushing: two robots, two small boxes that one robot can push, and a large one that needs both.
 
-The place: a row of four cells, walls to the south and at both ends. North of cells 1 and 4 is a small box each,
-north of cells 2 and 3 one large box as wide as both; behind the boxes is the goal.
+The grid: a row of four cells, walls to the south and at both ends. A small box is north of cell 1 and of cell 4, a
+large box as wide as two cells is north of cells 2 and 3; the goal is behind the boxes.
 States: four goal states, then s<cell><heading><cell><heading> for the left robot (agent 1) and the right one (agent 2),
 headings N, E, S, W. They never pass each other. Start: s1E4W, at the two ends, facing each other.
 Actions: turnLeft, turnRight, moveForward, stay. Observations: what is in the cell ahead (emptyField, wall,
 otherAgent, smallBox, largeBox), without error; emptyField in the goal states.
 
 Dynamics: each robot's action succeeds with probability 0.9, independently, otherwise that robot stays as it is.
-    - Turning changes the heading by a quarter. Moving into a wall or into the other robot's present cell, even if the
+    - Turning changes the heading by 90 degrees. Moving into a wall or into the other robot's present cell, even if the
       other leaves it in this step, changes nothing. Two robots that enter the same empty cell both stay where they are.
     - Moving forward against a small box pushes it to the goal; both robots against the large box push that one. The
       episode is then in leftBoxAtGoal, rightBoxAtGoal, bothSmallAtGoal or largeBoxAtGoal.
@@ -112,7 +112,7 @@ def _before(pose: Pose, other_cell: int) -> str:
 
 
 def _met(poses: Poses, pair: Pair) -> list[str | None]:
-    """What each robot that moves forward runs into; None for a robot that does not."""
+    """The thing in front of each robot that moves forward; None for other robots."""
     return [thing if action == "moveForward" else None for thing, action in zip(_ahead(poses), pair, strict=True)]
 
 

@@ -12,8 +12,8 @@ probability 0.9 after (send, send) and with probability 0.1 after anything else.
 
 Rewards: 1 when exactly one node sends and that node has a message, otherwise 0.
 
-The variant `broadcast:mabc` follows the story of the multiple access broadcast channel instead: messages that collide
-stay in their buffers.
+The variant `broadcast:mabc` follows the description of the multiple access broadcast channel instead: messages that
+collide stay in their buffers.
 
 Source: E. Hansen, D. Bernstein, S. Zilberstein. Dynamic programming for partially observable stochastic games.
 AAAI 2004; after J. Ooi, G. Wornell. Decentralized control of a multiple access broadcast channel:

@@ -1,4 +1,4 @@
-"""Random structured problems for two to four agents: a kind, a number of agents, a size and a seed give one problem.
+"""Random structured problems for two to four agents, each fixed by a kind, a number of agents, a size and a seed.
 
 Every kind requires memory or coordination: the best team is usually better than the best constant joint action and than
 the best team that only reacts to its last observations (`benchmarks/generators.py` measures the difference).
@@ -92,9 +92,9 @@ def sensing(draw: Draw, agents: int, size: int) -> Rules:
 
 
 def meeting(draw: Draw, agents: int, size: int) -> Rules:
-    """Agents on a ring see the colour of their own cell and meet in one cell, whose colour others have too.
+    """Agents on a ring see the colour of their own cell and meet in one cell, whose colour is not unique.
 
-    When all stay in that cell, the team earns 10 and everyone is put somewhere at random. Moves fail at times.
+    When all stay in that cell, the team earns 10 and all agents are placed at random. Moves sometimes fail.
     """
     colours = draw.shuffled(["red"] * (size - size // 2) + ["blue"] * (size // 2))
     goal = colours.index("red")
@@ -122,10 +122,10 @@ def meeting(draw: Draw, agents: int, size: int) -> Rules:
 
 
 def relay(draw: Draw, agents: int, size: int) -> Rules:
-    """The first agent sees a word for a moment. It is passed on from agent to agent; later the last one is asked.
+    """The first agent sees a word for one step. It is passed on between agents; later the last one is asked for it.
 
-    Everyone hears, with noise, what the previous agent says. Answering before the question costs; then a new word
-    comes.
+    Each agent hears, with noise, what the previous one says. Answering before the question costs. After the question, a
+    new word is drawn.
     """
     words = [f"word{i + 1}" for i in range(size)]
     accuracy = draw.number(0.8, 0.95)
@@ -163,9 +163,9 @@ def relay(draw: Draw, agents: int, size: int) -> Rules:
 
 
 def resource(draw: Draw, agents: int, size: int) -> Rules:
-    """Agents have work to do and share one machine: it serves one of them at a time, and two at once cost time.
+    """Agents have work to do and share one machine: it serves one of them at a time, and conflicts cost.
 
-    Each sees whether it has work, and hears, with noise, whether the machine was wanted by several.
+    Each sees whether it has work, and hears, with noise, whether several agents wanted the machine.
     """
     arrival = [draw.number(0.3, 0.9) / max(1, agents - 1) for _ in range(agents)]
     accuracy, conflict = draw.number(0.7, 0.9), -draw.number(0.5, 1.5)
@@ -227,9 +227,9 @@ def door(draw: Draw, agents: int, size: int) -> Rules:
 
 
 def positions(draw: Draw, agents: int, size: int) -> Rules:
-    """Agents in a corridor know their cell only roughly; each has a place of its own where all must work at once.
+    """Agents in a corridor see their own cell with noise; all must work at the same time, each at its own place.
 
-    Working elsewhere costs. After success everyone is put somewhere at random. Moves fail at times.
+    Working costs. After success all agents are placed at random. Moves sometimes fail.
     """
     target = [int(draw.rng.integers(size)) for _ in range(agents)]
     accuracy, slip = draw.number(0.5, 0.7), draw.number(0.05, 0.2)
@@ -269,7 +269,7 @@ def positions(draw: Draw, agents: int, size: int) -> Rules:
 def far(draw: Draw, agents: int, size: int) -> Rules:
     """A lock with a combination of joint actions; only the whole combination pays.
 
-    A wrong action loses the progress, a right one fails at times. Each agent sees, with noise, the colour of the stage.
+    A wrong action loses the progress, a right one may fail. Each agent sees, with noise, the colour of the stage.
     """
     combination = [tuple(draw.choice(("a", "b")) for _ in range(agents)) for _ in range(size)]
     colours = draw.shuffled(["red"] * (size - size // 2) + ["blue"] * (size // 2))

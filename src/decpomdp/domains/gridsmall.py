@@ -44,7 +44,7 @@ STRAY = 0.1  # chance of each other direction, and of not moving
 def build(discount: float = 0.9) -> DecPOMDP:
     """Two robots on a 2x2 grid earn 1 for every step that ends with both in the same cell.
 
-    Each sees only which column it is in; moves go astray with probability 0.4.
+    Each sees only its own column. Moves go astray or fail with probability 0.4.
     """
     model = from_rules(
         states=range(CELLS * CELLS),
@@ -66,7 +66,7 @@ def build(discount: float = 0.9) -> DecPOMDP:
 def corners(discount: float = 0.9) -> DecPOMDP:
     """Two robots on a 3x3 grid earn 1 for every step in which both are top left or both bottom right.
 
-    They start in the other two corners. Each sees its own cell only; moves go astray with probability 0.4.
+    They start in the other two corners. Each sees only its own cell. Moves go astray or fail with probability 0.4.
     """
     side, last = 3, 2
     sites = [{"kind": "site", "column": place, "row": place, "label": "meet"} for place in (0, last)]
@@ -90,7 +90,7 @@ def _transition(state: int, actions: tuple[str, str]) -> dict[int, float]:
 
 
 def moved(cell: int, action: str, side: int) -> dict[int, float]:
-    """Where a robot on a square grid is after one step."""
+    """The cell of a robot on a square grid after one step."""
     if action == "stay":
         return {cell: 1.0}
     after = {cell: STRAY}

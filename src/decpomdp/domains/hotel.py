@@ -11,7 +11,7 @@ who has waited goes back to the lobby with the guest.
 
 After: M. Spaan, F. Melo. Interaction-driven Markov games for decentralized multiagent planning under uncertainty. AAMAS
 2008. The literature uses a problem "Hotel 1" with these sizes and optima 10, 16.875 and 22.1875 for horizons 2 to 4;
-its rules were not at hand, and this reconstruction has other optima.
+its rules were not available, and this reconstruction has other optima.
 """
 
 from itertools import product

@@ -1,8 +1,8 @@
 """Open a problem: by name, from a file, from a function in a Python file, or a model or simulator itself.
 
-`my_problem.py:build` is what the function `build` of that file returns. Code runs only when a person names it, in
-Python or on the command line (`load_named`). A name that was read from a file (`run.json`, `team.json`) is never run:
-`load` refuses names of code.
+`my_problem.py:build` names the problem that the function `build` of that file returns. Code runs only if the user names
+it, in Python or on the command line (`load_named`). Code named in a file (`run.json`, `team.json`) is never run: `load`
+rejects names of code.
 """
 
 import os
@@ -46,7 +46,7 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     InputError
         No problem has that name, or the discount is not from 0 to 1.
     FormatError
-        The file cannot be read; says where.
+        The file cannot be read; the message has the place.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
 
 
 def is_code(problem: str) -> bool:
-    """Whether this names Python code, `file.py:function`, which is never run because a file says so."""
+    """Whether this names Python code, `file.py:function`; code named in a file is never run."""
     return CODE.fullmatch(problem) is not None
 
 

@@ -10,7 +10,7 @@ error ("s3notampled" is spelt as in the published file).
 Dynamics: a move succeeds with probability 0.9, independently for the rovers, otherwise the rover stays; moving off the
 square leaves it where it is. Drilling or sampling always marks the rover's site as done, even if it was the wrong
 action. After a step in which a rover worked and all four sites are done, the state is 0 again. (States with all sites
-done are never reached; in them, moving rovers only drive.)
+done are unreachable; in them, moves only change the sites of the rovers.)
 
 Rewards, where "fresh" means not done before the step:
     - A rover that moves costs 0.1.
@@ -19,8 +19,8 @@ Rewards, where "fresh" means not done before the step:
       sites 0 and 3 and 2 elsewhere; one of each brings 0. At the same done site: -1 each.
     - Both work at different sites: the published table looks only at what agent 1 does and counts agent 2 as doing the
       same: per site, sampling 2, drilling -10, a done site -1. So (sample, drill) pays like (sample, sample), while
-      (drill, sample) pays like (drill, drill). And it pays 0, not -20, for drilling at two fresh sites. Both oddities
-      are kept so that values compare.
+      (drill, sample) pays like (drill, drill). And it pays 0, not -20, for drilling at two fresh sites. Both errors
+      are kept so that values are comparable.
 
 Source: C. Amato, S. Zilberstein. Achieving goals in decentralized POMDPs. AAMAS 2009.
 """
@@ -121,7 +121,7 @@ def _reward(pair: Pair, sites: Sites, mask: int) -> float:
 
 
 def _share(action: str, done: bool) -> float:
-    """The reward of one rover's action when the rovers do not work side by side."""
+    """The reward of one rover's action if the rovers do not work at the same site."""
     if action in MOVES:
         return MOVE_COST
     return DONE_COST if done else WORK[action]

@@ -3,7 +3,7 @@
 States: 2 * battery of agent 1 + battery of agent 2, where a battery is 0 (high) or 1 (low). Both high at the start.
 Actions: recharge, search for a small can, search for a big can, in this order. The published file calls them
 "searchbig", "searchlittle" and "waitandrecharge", in an order that does not match its numbers (index 0 recharges,
-index 2 searches big). The labels are kept as published; the numbers are what counts.
+index 2 searches big). The labels are kept as published; only the numbers matter.
 Observations: the robot's own battery after the step, without error.
 
 Dynamics, independent for the two robots:
@@ -63,7 +63,7 @@ def build(discount: float = 0.9) -> DecPOMDP:
 
 
 def _low(battery: int, action: str) -> float:
-    """The chance that one battery is low after the step. An empty one comes back high."""
+    """The probability that one battery is low after the step. An empty battery is recharged to high."""
     if action == RECHARGE:
         return 0.0
     return WEAKENS[action] if battery == HIGH else 1 - RUNS_EMPTY[action]

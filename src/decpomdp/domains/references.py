@@ -1,4 +1,4 @@
-"""The best values known: of published methods, and of any method here, with the team that proves it.
+"""The best known values: published ones, and those of methods here, each with its team.
 
 `references.json` has one entry per problem: value, discount, method, version, seconds, the digest of the model and the
 team (team.json, compressed). `decpomdp benchmark --update-references` replaces an entry by a better team; the exact
@@ -22,7 +22,7 @@ from decpomdp.io.team import team_from_json, team_to_json
 FILE = Path(__file__).with_name("references.json")
 LIMIT = 64 * 2**20  # bytes
 BETTER = 1e-6  # relative improvement that counts
-ROUNDING = 1e-4  # of published values: if our value is as good, it is shown instead
+ROUNDING = 1e-4  # relative, of published values: our value is preferred if it is equal up to rounding
 PUBLISHED_DISCOUNT = 0.9
 
 
@@ -77,7 +77,7 @@ def is_better(model: DecPOMDP, value: float) -> bool:
 
 
 def offer(model: DecPOMDP, team: Team, value: float, method: str, seconds: float) -> bool:
-    """Store a team of a named problem if its exact value is better than the stored one. Says whether it is."""
+    """Store a team of a named problem if its exact value is better than the stored one. Returns whether it is."""
     before = references().get(model.name)
     if before is not None and (before.discount, before.digest) == (model.discount, model.digest()):
         if not _exceeds(value, before.value):
@@ -100,5 +100,5 @@ def _is_built_in(model: DecPOMDP) -> bool:
     """Whether a model is the built-in problem whose name it has, and not another one of that name."""
     stored = references().get(model.name)
     if stored is not None and stored.digest == model.digest():
-        return True  # saves building it
+        return True  # avoids building it
     return registry.is_model(model.name) and registry.build(model.name).digest() == model.digest()

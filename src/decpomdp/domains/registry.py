@@ -24,7 +24,7 @@ class Parameter(NamedTuple):
     allowed: range | tuple[str, ...]
 
     def read(self, problem: str, text: str) -> int | str:
-        """The value that a name gives."""
+        """The value of the parameter in a name."""
         where, allowed = f"{problem}: {self.name}", self.allowed
         if not isinstance(allowed, range):
             return checks.one_of(where, text, allowed)
@@ -184,7 +184,7 @@ def problems() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        What `load` takes; some names take parameters (`firefighting:3,4,3`).
+        Names for `load`; some accept parameters (`firefighting:3,4,3`).
 
     Examples
     --------

@@ -1,11 +1,11 @@
 """A problem from its rules: functions of names in place of tables of numbers.
 
-`from_rules` explains rules and their results. A tuple with dictionaries or sets in it stands for independent parts:
+`from_rules` explains rules and their results. A tuple that contains dictionaries or sets has independent parts:
 `({0: 0.1, 1: 0.9}, "full")` is `(0, "full")` with probability 0.1 and `(1, "full")` with 0.9. Rules of one agent are
-called once for each: transitions give this agent's factor of the state, observations are independent, rewards are
+called once per agent: transitions return this agent's factor of the state, observations are independent, rewards are
 added.
 
-Probabilities and rewards are rounded to 12 decimals, so that 0.1 * 0.9 is 0.09 as it would be in a printed table.
+Probabilities and rewards are rounded to 12 decimals, so that 0.1 * 0.9 is 0.09 as in a printed table.
 """
 
 import difflib
@@ -54,10 +54,10 @@ def from_rules(
 ) -> DecPOMDP:
     """Build a model from rules: functions of states, actions and observations by name.
 
-    Rules take what they depend on, by these names: `state`, `actions` (a tuple, one per agent), `next_state`, `agent`
-    (a number from 0) and `action` (this agent's own). A rule with `agent` or `action` describes one agent and is called
-    for each. Rules return a value, a dictionary of probabilities, a list of pairs (value, probability) or a set of
-    equally likely values; a tuple with such dictionaries, lists or sets stands for independent parts.
+    The arguments of rules have these names: `state`, `actions` (a tuple, one per agent), `next_state`, `agent` (from 0)
+    and `action` (this agent's own). A rule takes those it depends on. With `agent` or `action` it describes one agent
+    and is called once per agent. Rules return a value, a dictionary of probabilities, a list of pairs (value,
+    probability) or a set of equally likely values; a tuple that contains some of these has independent parts.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ def from_rules(
     start
         The first state: a value, a dictionary of probabilities or a set.
     transition
-        Takes `state` and `actions`; gives the next state. With `agent`: this agent's factor of the next state.
+        Takes `state` and `actions`; returns the next state. With `agent`: this agent's factor of the next state.
     observation
-        Takes `next_state` and `actions`; gives a tuple, one observation per agent. With `agent`: this agent's own.
+        Takes `next_state` and `actions`; returns a tuple, one observation per agent. With `agent`: this agent's own.
     reward
-        Takes `state`, `actions` and `next_state`; gives a number for the whole team. With `agent`: this agent's share.
-        Several functions are added up.
+        Takes `state`, `actions` and `next_state`; returns a number for the team. With `agent`: this agent's share.
+        The results of several functions are added.
     agents
         Their number (default: that of the names in `actions` or `observations`, otherwise 2), or their names.
     discount
@@ -81,7 +81,7 @@ def from_rules(
     name
         Name of the problem.
     scene
-        Takes `state`; gives the things to draw: dictionaries with `kind` ("agent", "box", "site" or
+        Takes `state`; returns the things to draw: dictionaries with `kind` ("agent", "box", "site" or
         "zone"), `column`, `row` and, where they apply, `label`, `width`, `turn` (degrees clockwise from up), `done`.
 
     Returns
@@ -92,7 +92,7 @@ def from_rules(
     Raises
     ------
     InputError
-        A rule gives an invalid result; the message has the rule, its arguments, expected and got.
+        A rule returns an invalid result; the message has the rule, its arguments, expected and got.
 
     Examples
     --------
@@ -201,7 +201,7 @@ class _Asked:
         self.answers: dict[tuple[Any, ...], Any] = {}
 
     def ask(self, known: Mapping[str, Any], read: Callable[[str, int, Any], Any]) -> list[Any]:
-        """The answer, or those for every agent, read by `read` from the call in words, the agent and the result."""
+        """The result, or those for every agent; `read` parses (the call in words, the agent, the result)."""
         if not self.of_one:
             return [self._answer(known, 0, read)]
         every = enumerate(known["actions"])
@@ -376,7 +376,7 @@ def _team(
     def own(of: Any, who: str) -> Any:
         return of[who] if isinstance(of, Mapping) else of
 
-    # an iterator can be read only once, but every agent needs it
+    # an iterator can be consumed only once, but every agent needs its values
     actions, observations = (tuple(of) if isinstance(of, Iterator) else of for of in (actions, observations))
     return [(who, own(actions, who), own(observations, who)) for who in names]
 

@@ -2,20 +2,20 @@
 
 The paper reports a traffic problem of 10 x 10 intersections with 100 agents and 10^20 states, and a hand-coded rule
 "serve the direction with more traffic". Its definition could not be found. 10^20 is what 20 streets (10 rows, 10
-columns) with 10 levels of traffic each give, so this is built on that; everything else is our choice:
+columns) with 10 levels of traffic each give, so the states are built on that; everything else is our choice:
 
-  state        cars waiting on each of the 2n streets, 0 to 9; at first, any number is equally likely
+  state        cars waiting on each of the 2n streets, 0 to 9; all numbers are equally likely at the start
   actions      light (i, j) shows green to its row or to its column
-  passing      cars travel along a street from its first intersection to its last. An intersection carries them on
-               when it shows green and the one before did too (the first needs only itself): neighbours must agree.
-               With m of the street's n intersections carrying on, 4 m / n cars leave it, a fraction by chance
-  arrivals     then, with probability 1/2, a platoon of 3 cars comes to the street; what does not fit in 9 stays away
+  passing      cars travel along a street from its first intersection to its last. An intersection lets them pass if
+               it and its predecessor show green (the first has no predecessor): neighbours must agree. If m of the
+               street's n intersections let cars pass, 4 m / n cars leave it, rounded at random
+  arrivals     then, with probability 1/2, a platoon of 3 cars comes to the street; cars beyond 9 are dropped
   observation  each light compares its two streets: row-shorter, equal or row-longer, at once and after every step
   reward       cars that left, less 1 for every street that is full at the end of the step; one number for the team
 
-The numbers were chosen by the values of fixed policies alone, so that random lights jam, one direction only jams half
-of the streets, the hand-coded rule is far better and still jams a little. No table of the problem is ever built: the
-cost of a step is linear in the number of intersections.
+The numbers were chosen by the values of fixed policies alone: random lights cause jams, lights that serve one direction
+only jam half of the streets, and the hand-coded rule is far better but still jams a little. No table of the problem is
+built: the cost of a step is linear in the number of intersections.
 """
 
 import numpy as np
@@ -52,7 +52,7 @@ class Traffic:
     """
 
     repeatable = plays_teams = True
-    quick = True  # thousands of episodes take a moment
+    quick = True  # thousands of episodes take less than a second
 
     def __init__(self, side: int = SIDE, discount: float = 0.9) -> None:
         self.side = whole("traffic: intersections per street", side, 1, LARGEST_SIDE)
@@ -67,16 +67,16 @@ class Traffic:
 
     @property
     def states(self) -> int:
-        """How many there are, for `decpomdp info`."""
+        """The number of states, for `decpomdp info`."""
         return int((MOST + 1) ** (2 * self.side))
 
     @property
     def loads(self) -> NDArray[np.int64]:
-        """[k, street]: cars waiting, rows first; for drawings, no policy may use them."""
+        """[k, street]: cars waiting, rows first. Only for drawings: policies must not use them."""
         return self._loads.astype(np.int64)
 
     def reset(self, episodes: int, seed: int) -> NDArray[np.integer]:
-        """Start a batch; [k, n] what the lights see before they first choose."""
+        """Start a batch; [k, n] the observations before the first action."""
         self._seed, self._time, self._lights = key_of(seed), 0, None
         self._loads = np.empty((whole("episodes", episodes, 1, 2**31), 2 * self.side), np.int8)
         observations = np.empty((episodes, len(self.agents)), np.int16)
@@ -111,7 +111,7 @@ class Traffic:
         return paths
 
     def street_map(self) -> StreetMap:
-        """Where lights and streets are, for drawings: rows from left to right, columns from top to bottom."""
+        """Positions of lights and streets, for drawings: rows from left to right, columns from top to bottom."""
         last = self.side - 0.3  # a street goes on a little behind its last light
         lines = [float(place) for place in range(self.side)]
         rows = [Street(f"row {i + 1:.0f}", (-1.0, i), (0.0, i), (last, i)) for i in lines]
@@ -119,7 +119,7 @@ class Traffic:
         return StreetMap(tuple((j, i) for i in lines for j in lines), (*rows, *columns), MOST)
 
     def street_scene(self, episode: int = 0) -> StreetScene:
-        """What waits in one episode of the batch, and what its lights showed in the last step."""
+        """The queues in one episode of the batch, and the greens of its last step."""
         place = whole("episode", episode, 0, len(self._loads) - 1)
         lights = [NEITHER] * len(self.agents) if self._lights is None else self._lights[place].tolist()
         return StreetScene(tuple(self._loads[place].tolist()), tuple(lights))
@@ -138,7 +138,7 @@ class Traffic:
 
 
 def busier() -> Controller:
-    """The hand-coded rule: serve the direction with more traffic; if both have as much, keep the direction."""
+    """The hand-coded rule: serve the direction with more traffic; if both are equal, keep the direction."""
     nodes = {SHORTER: COLUMN, LONGER: ROW}  # node = what it shows
     moves = [[nodes.get(seen, node) for seen in range(len(OBSERVATIONS))] for node in (ROW, COLUMN)]
     followed = Controller.deterministic([ROW, COLUMN], moves, len(ACTIONS))

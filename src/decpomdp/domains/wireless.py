@@ -2,11 +2,11 @@
 
 States, per sender: 0 to 3 packets in its buffer, and whether its source is on or off (64 states). Buffers are empty at
 the start, sources on or off with equal probability. Actions: transmit, listen. Observations (6): whether the own buffer
-is empty, and how many have transmitted: none, one or both, right with probability 0.9.
+is empty, and how many have transmitted: none, one or both, correct with probability 0.9.
 
-Dynamics: a packet is delivered if its sender transmits and the other listens; when both transmit, nothing is, even if
-one has no packet. Then a source that is on adds a packet, which is lost if the buffer is full. Sources turn on with
-probability 0.01 and off with 0.02. Rewards: minus the packets that wait in both buffers, so that delay is what costs.
+Dynamics: a packet is delivered if its sender transmits and the other listens. If both transmit, none is delivered, even
+if one has no packet. Then a source that is on adds a packet, which is lost if the buffer is full. Sources turn on with
+probability 0.01 and off with 0.02. Rewards: minus the packets that wait in both buffers, so that delay costs.
 
 Source: J. Pajarinen, J. Peltonen. Efficient planning for factored infinite-horizon DEC-POMDPs. IJCAI 2011. Numbers and
 order of states, actions and observations follow the public file wirelessDelay.dpomdp, of which about half was compared.
