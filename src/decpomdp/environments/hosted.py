@@ -79,7 +79,7 @@ class Hosted:
 
 
 class OneAgentEnv:
-    """A gymnasium environment with those methods of a ParallelEnv that are used here; its agent is called "agent"."""
+    """A gymnasium environment with the methods of a ParallelEnv that are used here; its agent is called "agent"."""
 
     def __init__(self, inner: Any) -> None:
         self.inner, self.unwrapped, self.close = inner, self, inner.close

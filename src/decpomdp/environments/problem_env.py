@@ -2,7 +2,7 @@
 
 Agent n has Discrete(actions) and Discrete(observations + 1): the last symbol means "no observation", as before the
 first action of a model; the other numbers are those of the model. Every agent receives the team's reward. The
-episode terminates when the simulator ends it, and is truncated at the horizon.
+episode terminates if the simulator ends it, and is truncated at the horizon.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """The grid as a simulator: `sumo:4`, `sumo:10`, `sumo:4:signs`, `sumo:4:queues:400` (side, reading, rate).
 
-Whole episodes are played on several processes, or a few episodes side by side, step by step.
+Whole episodes are played in several processes, or a few episodes in lockstep.
 
 Agents: the lights, actions `keep` and `switch`. Reward: minus the number of vehicles that wait (standing before a
 light, or outside a gate whose street is full), averaged over the ten seconds of a decision; one number for the team.
@@ -8,16 +8,15 @@ Minus ten times the sum of an episode's rewards is its total waiting time in veh
 terminate.
 
 Every episode has one seed, which fixes its vehicles, SUMO's own random numbers and the team's random choices. So
-episodes do not depend on which process plays them, nor on the number of processes.
+episodes depend neither on the process that plays them nor on the number of processes.
 
 The lights' parts of an episode can be pooled as data for a controller that all lights share (`pooled`).
 
-*Credit.* The team's reward is the sum of what waits at every light, in which one light's part is lost among the others.
-For learning only, a light is credited with minus the number of vehicles on their way to it, standing or rolling. The
-time that vehicles spend there is what a free street takes, which no light can change, plus what the light costs them.
-Standing vehicles alone would not do: a light that switches
-makes a queue roll at once, and the vehicles that it stops still roll for a while. Reports and comparisons use the
-team's reward.
+*Credit.* The team's reward is a sum over all lights, in which the effect of a single light is hard to detect. For
+learning only, the reward of a light is minus the number of vehicles on their way to it, standing or moving. The time
+that vehicles spend there is the free travel time, which no light can change, plus the delay that the light causes.
+Standing vehicles alone are not enough: a switch makes a queue move at once, and the vehicles that it stops still move
+for a while. Reports and comparisons use the team's reward.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,13 +56,13 @@ ACTIONS = ("keep", "switch")
 RATE = 550.0  # vehicles an hour at a gate: more than a fixed program can carry, about what the streets can
 DISCOUNT = 0.95  # a queue lasts minutes longer than the decision that caused it
 PACE = 30.0  # joint steps a second of 4 x 4 lights on two cores, the 300 s before the first decision included
-SIDE_BY_SIDE = 16  # episodes that are stepped together: each is a process of about 100 MB
+SIDE_BY_SIDE = 16  # episodes of a batch, at most: each is a process of about 100 MB
 
 Result = TypeVar("Result")
 
 
 class Played(NamedTuple):
-    """Episodes of one length, one after the other, with what happened at every light."""
+    """Episodes of one length, one after the other, with data of every light."""
 
     paths: Paths  # row k * T + t
     waits: NDArray[np.float64]  # [r, n] vehicles waiting for each light, in the mean over the decision
@@ -80,7 +79,7 @@ class Played(NamedTuple):
 def play_episode(
     player: SimulationProcess, reading: Reading, players: Players | None, seed: int, control: str, out: Played
 ) -> Measures:
-    """Play the episode of that seed into `out`; without players, SUMO's own `control` sets the lights."""
+    """Play the episode of a seed into `out`; without players, SUMO's own `control` sets the lights."""
     shown, paths = player.reset(seed, control), out.paths
     lights = len(shown.views)
     nodes, actions = np.zeros((2, 1, lights), np.int16)
@@ -142,7 +141,7 @@ class SumoGrid:
     """
 
     repeatable = plays_teams = True
-    side_by_side = 4  # recommended episodes of a batch: more are more processes, not more speed
+    side_by_side = 4  # recommended episodes of a batch: more episodes need more processes and are not faster
     pace = PACE  # joint steps a second, about
 
     def __init__(
@@ -219,9 +218,9 @@ class SumoGrid:
     def play_own(
         self, players: Players, episodes: int, horizon: int, seed: int, first: int = 0, threads: int | None = None
     ) -> Episodes:
-        """The same episodes as `play`, every light's part as an episode of one agent, for a controller that all share.
+        """The same episodes as `play`, every light's part as an episode of one agent, for a shared controller.
 
-        The rewards are a light's own: minus the vehicles on their way to it (see *Credit* above).
+        Rewards are those of the light: minus the number of vehicles on their way to it (see *Credit* above).
         """
         seeds = [episode_seed(seed, first + k) for k in range(episodes)]
         played = self.play_seeds(players, seeds, horizon, behaviour=True, threads=threads)
@@ -281,7 +280,7 @@ class SumoGrid:
         self._idle = []
 
     def __reduce__(self) -> tuple[type["SumoGrid"], tuple[Any, ...]]:
-        """A copy, for example on another machine, has its own processes."""
+        """Copies, for example on other machines, have their own processes."""
         return type(self), (self.side, self.discount, self.reading.name, self.rate, self.workers)
 
     def _taken(self) -> SimulationProcess:
@@ -312,7 +311,7 @@ def named(text: str, discount: float | None = None) -> SumoGrid:
 
 
 def name_of(side: int, reading: Reading, rate: float) -> str:
-    """The name that opens the same problem again; defaults are left out.
+    """The name by which the same problem is opened; defaults are left out.
 
     >>> name_of(4, QUEUES, RATE), name_of(4, QUEUES, 400.0)
     ('sumo:4', 'sumo:4:queues:400')

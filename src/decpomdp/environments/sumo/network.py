@@ -13,16 +13,16 @@ SUMO's own signal programs:
   actuated       SUMO's default: a green of at least 5 s is extended while vehicles follow each other within 3 s, up to
                  50 s.
   actuated-late  the same, but every green ends 5 s later: the average delay of a light that decides every 10 s. It
-                 shows what deciding so rarely costs, and is not a baseline.
+                 shows the cost of such rare decisions, and is not a baseline.
 
 Traffic demand is an endless stream of vehicles, determined by a seed and independent of what the lights do.
 
-Vehicles arrive at every gate as a Poisson process, `rate` an hour on average. No hour is like another: every gate has
-its own weight between 0.5 and 1.5, and traffic swings between columns and rows by up to half, with a period of half an
-hour and a random phase. So no fixed plan is right for long. Of the vehicles 3 in 20 turn right and 2 in 20 left,
-somewhere on their way; the others go straight.
+Vehicles arrive at every gate as a Poisson process, `rate` an hour on average. Demand varies: every gate has its own
+weight between 0.5 and 1.5, and traffic shifts between columns and rows by up to half, with a period of half an hour and
+a random phase. So no fixed plan is good for long. Of the vehicles 3 in 20 turn right and 2 in 20 left at a random
+crossing; the others go straight.
 
-The simulation draws its vehicles as it goes, because every episode has its own seed and no end.
+Vehicles are drawn during the simulation, because every episode has its own seed and no end.
 """
 
 import tempfile
@@ -40,7 +40,7 @@ from decpomdp.core.scene import Street, StreetMap
 SIDES = (4, 10)  # sizes of the networks that are shipped
 COLUMNS = "ABCDEFGHIJ"
 NORTH, EAST, SOUTH, WEST = (0, 1), (1, 0), (0, -1), (-1, 0)
-APPROACHES = (NORTH, EAST, SOUTH, WEST)  # where the approaches of a light come from, in SUMO's order
+APPROACHES = (NORTH, EAST, SOUTH, WEST)  # directions of a light's approaches, in SUMO's order
 GREEN = ("GGgrrrGGgrrr", "rrrGGgrrrGGg")  # per axis: column, row
 YELLOW = ("yyyrrryyyrrr", "rrryyyrrryyy")
 COLUMN, ROW = 0, 1  # axes
@@ -100,7 +100,7 @@ def approaches(side: int) -> list[str]:
 
 
 def gates(side: int) -> list[tuple[Place, Place]]:
-    """Where vehicles enter: the gate and the direction of travel. Gates of the columns come first."""
+    """The gates with their directions of travel. Gates of the columns come first."""
     along = range(side)
     columns = [((i, -1), NORTH) for i in along] + [((i, side), SOUTH) for i in along]
     return columns + [((-1, i), EAST) for i in along] + [((side, i), WEST) for i in along]

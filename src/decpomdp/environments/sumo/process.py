@@ -3,12 +3,12 @@
 libsumo holds one simulation per process, so every simulation beyond the first needs a process of its own:
 `python -m decpomdp.environments.sumo.process FD SIDE RATE`, which answers requests on the pipe FD until it is closed.
 
-An episode is a function of its seed and the actions. When the process is gone (killed, out of memory, a crash inside
-SUMO) or gives no answer for SILENCE seconds, a new one is started and replays the episode from its seed, so the answer
-is the one that the first process would have given. A request over which ATTEMPTS processes die is an error.
+An episode is a function of its seed and the actions. If the process has died (killed, out of memory, a crash inside
+SUMO) or sends no answer for SILENCE seconds, a new one is started and replays the episode from its seed. Its answer is
+the same. If ATTEMPTS processes die during one request, this is an error.
 
-Not a `multiprocessing.Process`: that would import the user's script again, which then needs a main guard, and is not
-allowed inside the workers of a Dask cluster, which are daemonic.
+`multiprocessing.Process` is not used: it imports the user's script again, which then needs a main guard, and it is not
+allowed in the workers of a Dask cluster, which are daemonic.
 """
 
 import os
@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from decpomdp.core.errors import InputError
 from decpomdp.environments.sumo.simulation import Measures, Shown, Simulation
 
-ATTEMPTS = 3  # processes that may die over one request
-PATIENCE = 5.0  # seconds that a process is given to end by itself
+ATTEMPTS = 3  # processes that may die during one request
+PATIENCE = 5.0  # seconds until a process that does not exit is killed
 SILENCE = 600.0  # seconds without an answer; the slowest, a reset of 10 x 10 lights, takes about ten
 COMMAND = (sys.executable, "-m", "decpomdp.environments.sumo.process")
 
@@ -91,7 +91,7 @@ class SimulationProcess:
         raise InputError(f"sumo: expected a running worker process, got {ATTEMPTS} that died (exit code {code})")
 
     def _answer(self, request: tuple[Any, ...]) -> Any:
-        """Send a request, to a new process after all earlier ones of the episode; the answer."""
+        """Send a request and return the answer; a new process first gets all earlier requests of the episode."""
         answer = None
         try:
             requests = [request] if self._running else [*self._episode, request]
@@ -103,7 +103,7 @@ class SimulationProcess:
                 answer = pipe.recv()
         except (EOFError, OSError):
             raise
-        except BaseException:  # an interrupt: the answer that is still to come must not be taken for the next one
+        except BaseException:  # an interrupt: the pending answer must not be mistaken for that of the next request
             self._end(kill=True)
             raise
         return answer

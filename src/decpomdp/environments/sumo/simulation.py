@@ -1,15 +1,15 @@
 """SUMO in this process, through libsumo: the grid with its lights controlled by agents or by SUMO's own programs.
 
-A decision lasts DECISION seconds. A light that switches shows yellow for YELLOW_SECONDS of them first; so a green lasts
-at least DECISION - YELLOW_SECONDS. Before the first decision the fixed-time program runs for WARM_UP seconds, the
-same for every policy: an empty grid has nothing to decide.
+A decision lasts DECISION seconds. A light that switches first shows yellow for YELLOW_SECONDS of them, so a green lasts
+at least DECISION - YELLOW_SECONDS. Before the first decision the fixed-time program runs for WARM_UP seconds for every
+policy, because in an empty grid there is nothing to decide.
 
-A light knows what detectors on its own four approaches tell, never what another light sees or does. A reading turns it
-into a symbol. Its name is part of the problem's name, `sumo:4:signs`, so data and teams tell how they saw.
+A light has detectors on its own four approaches, and no information about other lights. A reading turns the detectors
+into a symbol. Its name is part of the problem's name, `sumo:4:signs`, so that data and teams record the reading.
 
-  queues  (the default, 15 symbols) the queue before red less the queue before green, in five bins, and how many
-          vehicles still roll towards green, in three. A longer queue before red is not worth three seconds of yellow
-          while the green is in good use; the comparison alone does not show it.
+  queues  (the default, 15 symbols) the queue before red less the queue before green, in five bins, and the number of
+          vehicles still moving towards green, in three. While the green is well used, a longer queue before red is not
+          worth three seconds of yellow; the comparison alone does not show this.
   signs   (3 symbols) the comparison alone: red-shorter, equal, red-longer.
 
 libsumo holds one simulation per process: `process.py` gives each a process of its own.
@@ -30,11 +30,11 @@ from decpomdp.environments.sumo.network import BLOCK, LATE, YELLOW_SECONDS, Dema
 
 DECISION = BLOCK  # seconds
 WARM_UP = 300
-CONTROLS = ("agents", "fixed-time", *LATE)  # who sets the lights
+CONTROLS = ("agents", "fixed-time", *LATE)  # of the lights
 KEEP, SWITCH = 0, 1  # actions
 GREEN_QUEUE, RED_QUEUE, GREEN_MOVING = 0, 1, 2  # columns of `Shown.views`
 LEADS = (1, 3, 6, 10)  # red queue less green queue: where a new bin begins
-ROLLING = (1, 3)  # vehicles rolling towards green: the same
+ROLLING = (1, 3)  # vehicles moving towards green: the same
 LEAD_WORDS = ("red-not-longer", "red+1", "red+3", "red+6", "red+10")
 ROLLING_WORDS = ("idle", "few", "many")
 
@@ -54,8 +54,8 @@ class Measures(NamedTuple):
 class Shown(NamedTuple):
     """The state after a decision."""
 
-    # [n, field] vehicles standing before green and before red, rolling towards green and towards red; seconds since
-    # the green began (or since the first decision); what has green: 0 the column, 1 the row
+    # [n, field] vehicles standing before green and before red, moving towards green and towards red; seconds since
+    # the green began (or since the first decision); the axis with green: 0 the column, 1 the row
     views: NDArray[np.int16]
     queues: NDArray[np.int16]  # [n, approach] vehicles standing
     waits: NDArray[np.float64]  # [n] vehicles waiting for each light, mean over the seconds of the decision
@@ -67,7 +67,7 @@ class Reading(NamedTuple):
 
     name: str
     symbols: tuple[str, ...]  # their labels
-    longer: tuple[int, ...]  # symbols that say: the queue before red is longer
+    longer: tuple[int, ...]  # symbols for a longer queue before red
     read: Callable[[NDArray[np.int16]], NDArray[np.int16]]  # from views[n, field] to symbols[n]
 
 
@@ -209,7 +209,7 @@ class Simulation:
 
 
 def libsumo() -> Any:
-    """The library, imported without its remarks about other libraries' versions."""
+    """The library; its printed remarks about versions of other libraries are suppressed."""
     try:
         with redirect_stdout(StringIO()):
             return import_module("libsumo")
