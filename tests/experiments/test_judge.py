@@ -61,7 +61,7 @@ def test_one_judge_decides_all_claims():
     assert [each.seen for each in judged(made, rows)] == ["yes", "partly", "no"]
     assert judged(made, rows)[1].evidence == "+; 0: 1 of 2 Rule: yes: 5 7"
     few = judged(made, ResultRows(list(rows)[:2]))[0]
-    words = "Not judged: that takes at least three seeds, here 2. +; +: 2 of 2"
+    words = "Not judged: this needs at least three seeds, got 2. +; +: 2 of 2"
     assert (few.seen, few.numbers) == ("not judged", words)
 
 
@@ -154,7 +154,7 @@ def test_the_lesser_verdict_counts_with_and_without_the_seed_of_the_settings():
         row["value"] += {1: -10.0, 2: 0.0, 3: 10.0}.get(row["seed"], 0.0)
     order, *_ = figure2.EXPERIMENT.verdicts(ResultRows(levels(rows + best, learned=False)))
     assert order.seen == "no"
-    assert "with it partly, without it no; the lesser counts" in order.numbers
+    assert "with it partly, without it no; the lower one counts" in order.numbers
     assert "still rising at its last iteration (by 5.0 since iteration 1)" in order.numbers
 
 

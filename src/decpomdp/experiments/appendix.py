@@ -1,14 +1,14 @@
 """The appendix: value, inferred nodes and exploration rate per iteration, for the five problems.
 
-    best replayed episode -> [behaviour with exploration -> 200 episodes -> posterior]  again and again
+    best replayed episode -> [behaviour with exploration -> 200 episodes -> posterior]  repeated
 
-A cell is one round of the paper's loop as `interaction.sbpr` plays it, without its later rounds and without keeping the
-best team: the policy of every iteration is evaluated. The last one is tested as in table 2, for the error of a mean of
-100 test episodes, which published values have.
+A cell is one round of the paper's loop as `interaction.sbpr` plays it, without its later rounds and without storing the
+best team: the policy of every iteration is evaluated. The last policy is also tested like those of table 2, because
+published values are means of 100 test episodes and have their error.
 
-"These results are associated with the numbers reported in the first two columns of Table 2": the curves end, then, at
-the value and the size that the table has for a fixed number of iterations. The interval of the last iteration is
-widened by the error of the test.
+"These results are associated with the numbers reported in the first two columns of Table 2": so the curves should end
+at the table's value and size for a fixed number of iterations. The interval of the last iteration is widened by the
+error of the test.
 """
 
 from functools import partial
@@ -37,7 +37,7 @@ from decpomdp.learners import StickBreaking
 ROUGH, WELL = 50, 500  # test episodes of a replay: a rough test of many, a better one of the best
 TEXTS = texts_of("appendix")
 FORMS = {"value": "posterior mean", "decided": "likeliest choices"}  # of the iteration's posterior
-MOVING = {  # columns: where the last iteration should be against the first; the words if it is on the other side
+MOVING = {  # columns: expected side of the last iteration relative to the first; the words for the opposite side
     "value": ("above", "Values of the posterior mean fall"),
     "decided": ("above", "Values of the likeliest choices fall"),
     "exploration": ("below", "The rate rises"),
@@ -45,7 +45,7 @@ MOVING = {  # columns: where the last iteration should be against the first; the
 
 
 class Iteration(msgspec.Struct, frozen=True):
-    """One iteration; values every few of them, errors of a test at the last."""
+    """One iteration; values at some iterations, errors of a test at the last one."""
 
     iteration: int
     exploration: float
@@ -95,7 +95,7 @@ def _teams(learner: Learner, state: Round) -> dict[str, Team]:
 
 
 def _best_replay(player: EpisodePlayer, tuning: SbprTuning) -> Team:
-    """The sequence of actions, among those of the best random episodes, that earns most when it is played again."""
+    """The action sequence of a random episode that earns most when it is replayed."""
     horizon = player.horizon(None, tuning.testing_tail, tuning.longest)
     episodes = player.play(Team.uniform(player.simulator), tuning.random_episodes, max(tuning.lengths))
     teams = [team for length in tuning.lengths for team in replays(episodes, length, tuning.elites)]
@@ -144,7 +144,7 @@ def tables(rows: ResultRows) -> list[TextTable]:
     lines = [item.facts for item in evidence.items]
     return [
         text_table("First and last iteration", columns["course"], lines, evidence.facts["constant"]),
-        text_table("The last iteration compared table 2 of the paper", columns["last"], lines, TEXTS.words["last"]),
+        text_table("The last iteration compared with table 2", columns["last"], lines, TEXTS.words["last"]),
     ]
 
 

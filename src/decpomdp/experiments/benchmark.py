@@ -1,12 +1,12 @@
 """Problems x methods x seeds: every cell is a run of `decpomdp learn` or `plan` in a folder of its own.
 
 A cell whose folder holds a finished run is not run again, so the same command continues an interrupted table, and an
-unfinished run is resumed from its checkpoint. benchmark.json holds the plan, the digests of the problems and the
-versions: a table of others is not continued. The value is the exact one that the run computed from the model after
-learning. The work of a cell is given by the command (`cli.experiments`), which makes the page of the run.
+unfinished run is resumed from its checkpoint. benchmark.json contains the plan, the digests of the problems and the
+versions: if any of them differs, the table is not continued. The value is the exact one that the run computed from the
+model after learning. The command (`cli.experiments`) passes the work of a cell, which also writes the page of the run.
 
 On a cluster, a cell runs in a temporary folder of the worker, and its files are sent back. Workers need the files of
-problems at the same path; a file with other contents is refused.
+problems at the same path; a file with different contents is rejected.
 """
 
 import json
@@ -53,16 +53,16 @@ class BenchmarkPlan:
 
 
 class FinishedRun(NamedTuple):
-    """A cell that is done."""
+    """A finished cell."""
 
     folder: Path
     record: RunRecord
     value: float
-    how: str  # the value was computed
+    how: str  # method that computed the value
 
 
 Files = dict[str, bytes]  # of a run, by their names
-Work = Callable[[Settings], Files | None]  # runs a cell in its folder or, on a cluster, gives its files
+Work = Callable[[Settings], Files | None]  # runs a cell in its folder or, on a cluster, returns its files
 
 
 def suite_problems(block: int) -> tuple[str, ...]:
@@ -104,13 +104,13 @@ def run_folder(folder: Path, problem: str, method: str, seed: int) -> Path:
 
 
 def cells(folder: Path, plan: BenchmarkPlan, work: Work, remote: bool) -> list[Cell]:
-    """All cells; seed by seed, so that an unfinished table is about even."""
+    """All cells; seed by seed, so that all entries of an unfinished table have about as many seeds."""
     shared = {"time_limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads, "remote": remote}
     digests = {name: digest for name, (digest, _) in sources_of(plan).items()}
     planned = []
     for seed, name, method in product(range(plan.seeds), plan.problems, plan.methods):
         out = str(run_folder(folder, name, method, seed).absolute())
-        problem = str(Path(name).absolute()) if is_file(name) else name  # workers are in other folders
+        problem = str(Path(name).absolute()) if is_file(name) else name  # workers have other working directories
         own = {"problem": problem, "digest": digests[name], "method": method, "seed": seed, "out": out}
         planned.append(Cell(work, own | shared))
     return planned
@@ -122,7 +122,7 @@ def sources_of(plan: BenchmarkPlan) -> dict[str, tuple[str, float]]:
 
 
 def open_table(folder: Path, plan: BenchmarkPlan) -> None:
-    """Make the table's folder, or continue one with the same plan (more seeds may be asked for)."""
+    """Create the table's folder, or continue one with the same plan (the number of seeds may differ)."""
     owners: dict[Path, str] = {}
     for problem in plan.problems:
         other = owners.setdefault(run_folder(folder, problem, "", 0), problem)
@@ -156,7 +156,7 @@ def _is_finished(cell: Cell) -> bool:
 
 
 def _save(cell: Cell, computed: Computed[Files | None]) -> None:
-    """Write the files that a worker sent, run.json last; local runs have written theirs."""
+    """Write the files that a worker sent, run.json last; local runs have already written their files."""
     if computed.result is None:
         return
     folder = Path(cell.settings["out"])
@@ -198,7 +198,7 @@ def finished_run(folder: Path) -> FinishedRun | None:
     if record is None or not record.finished:
         return None
     if record.value is None or record.value.value is None or not record.nodes:
-        raise FormatError(str(folder / RUN), None, "expected a run with a finite value and its nodes, got another")
+        raise FormatError(str(folder / RUN), None, "expected a run with a finite value and its nodes, got one without")
     return FinishedRun(folder, record, record.value.value, record.value.method)
 
 
@@ -232,5 +232,5 @@ def _line(problem: str, method: str, runs: Sequence[FinishedRun]) -> dict[str, A
         "largest": max(max(record.nodes) for record in records),  # controller of any run
         "seconds": median(record.seconds for record in records),
         "steps": None if records[0].command == "plan" else median(record.steps or 0.0 for record in records),
-        "untaught": sum(not record.learned for record in records),  # runs that played nothing to learn from
+        "untaught": sum(not record.learned for record in records),  # runs that learned nothing
     }

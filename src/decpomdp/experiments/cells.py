@@ -1,12 +1,12 @@
 """Cells of a table: the work of one run, and the file that holds its result.
 
-The work is a function, of a module, of settings that JSON can hold; its return annotation is the type of the result. It
-is pure: the same settings give the same result, except for times. A result is written atomically, under a digest of the
+The work is a module-level function of JSON-compatible settings; its return annotation is the type of the result. It is
+pure: the same settings give the same result, except for times. A result is written atomically, under a digest of the
 work, its settings and the version of the package: a finished cell is never computed again, and two tables share the
-cells they have in common. A file that does not hold a result of that type is rejected.
+cells they have in common. A file without a result of that type is rejected.
 
-Code changes more often than versions do. A finished cell is reused whatever code computed it, because a full run takes
-an hour, but the file has a digest of that code, and commands and pages say what was reused.
+Code changes more often than versions do. A finished cell is reused even if different code computed it, because a full
+run takes an hour. The file contains a digest of that code, and commands and pages report which cells were reused.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class Cell:
     work: Callable[[Settings], Any]
     settings: Settings
     cost: float = 1.0  # seconds, about: for the estimate of the time that is left
-    alone: bool = False  # its time is its result: no other cell may run at the same time
+    alone: bool = False  # its result is a time: no other cell may run at the same time
 
     @property
     def work_name(self) -> str:
@@ -87,12 +87,12 @@ def compute(cell: Cell) -> Computed[Any]:
 
 
 def finished(folder: Path, cell: Cell) -> bool:
-    """Whether the result is there."""
+    """Whether the result file exists."""
     return (folder / cell.place).is_file()
 
 
 def save(folder: Path, cell: Cell, computed: Computed[Any]) -> None:
-    """Write the result file, complete or not at all."""
+    """Write the result file atomically."""
     path = folder / cell.place
     with one_line_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,5 +124,5 @@ def code_digest(root: Path | None = None) -> str:
 
 
 def codes_of(computed: Iterable[Computed[Any]]) -> dict[str, int]:
-    """How many results which code computed, the most frequent first."""
+    """The number of results per digest of the code that computed them, the most frequent first."""
     return dict(Counter(one.code for one in computed).most_common())

@@ -15,7 +15,7 @@ from decpomdp.io.files import replacing
 
 COLOURS = ("#1b7f79", "#d1642e", "#5b5ea6", "#b8902a", "#7a7a7a", "#a6365b")  # distinct with any colour vision
 WIDE, HIGH = 3.6, 2.7  # inches of a panel
-DOTS = 110  # an inch
+DOTS = 110  # per inch
 LETTERS, MARK = 15, 8  # letters per inch of a legend; width of the mark before a name, in letters
 DECADE = 12.0  # least ratio of the ends of a logarithmic axis
 LOOKS: dict[str, dict[str, Any]] = {
@@ -27,8 +27,8 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 LEVELS = ("level", "flat")
 MANY = 25  # points of a curve without marks
-ASIDE = 0.5  # of the way to the next place, for all curves together
-FEW = 8  # points whose errors are drawn as bars; those of more make a band
+ASIDE = 0.5  # of the distance to the next point, for all curves together
+FEW = 8  # points of a curve with error bars, at most; longer curves have a band
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Panel:
     up: str
     curves: tuple[Curve, ...]
     logarithmic: str = ""  # axes: "x" or "xy"
-    span: tuple[float | None, float | None] = (None, None)  # of the y axis; None: as the curves need
+    span: tuple[float | None, float | None] = (None, None)  # of the y axis; None: automatic
     side_by_side: bool = False  # points with the same x are drawn side by side; needs a logarithmic x axis
 
 
@@ -104,7 +104,7 @@ def _colours(picture: Picture) -> dict[str, str]:
 
 
 def _legend(figure: Any, panels: int) -> None:
-    """One for all panels, unless the names have remarks: those belong to their panels."""
+    """One legend for all panels; one per panel if the names have remarks."""
     known: dict[str, Any] = {}
     for axes in figure.axes:
         known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
@@ -118,7 +118,7 @@ def _legend(figure: Any, panels: int) -> None:
 
 
 def pyplot() -> Any:
-    """Matplotlib without a screen."""
+    """Matplotlib, by default with a backend that needs no display."""
     os.environ.setdefault("MPLBACKEND", "agg")
     try:
         import matplotlib.pyplot as plt
@@ -149,7 +149,7 @@ def _draw_panel(axes: Any, panel: Panel, colours: dict[str, str]) -> None:
 
 
 def _side_by_side(curves: tuple[Curve, ...]) -> list[Curve]:
-    """Each curve a little to the right of the one before, so that bars do not hide each other."""
+    """Each curve a little to the right of the previous one, so that bars do not hide each other."""
     places = sorted({x for curve in curves for x in curve.x})
     step = min(high / low for low, high in pairwise(places)) ** (ASIDE / len(curves)) if len(places) > 1 else 1.0
     shifts = (step ** (place - (len(curves) - 1) / 2) for place in range(len(curves)))
@@ -157,7 +157,7 @@ def _side_by_side(curves: tuple[Curve, ...]) -> list[Curve]:
 
 
 def _logarithmic(axes: Any, panel: Panel) -> None:
-    """Ticks at the sizes themselves; upright, at least a decade, so that noise does not look like growth."""
+    """Ticks at the sizes; the y axis spans at least a decade, so that noise does not look like growth."""
     axes.set_xscale("log")
     places = sorted({x for curve in panel.curves for x in curve.x})
     axes.set_xticks(places, [f"{x:g}" for x in places], minor=False)

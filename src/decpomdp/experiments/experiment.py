@@ -6,15 +6,14 @@
 
 Everything shown is a function of the rows; the same numbers give the same files.
 
-The judge: claims of the paper are rows of `texts/NAME.toml`, and one rule for all decides "yes", "partly" or "no".
+The judge: claims of the paper are rows of `texts/NAME.toml`, and their rules decide "yes", "partly" or "no".
 
     claim (says, rule, on) --rule.compare(rows, *on)--> Evidence (items, facts) --judged--> ClaimVerdict
 
-The evidence of a claim is a small function of the rows and of `on` (methods, sizes). It gives items (problems, sizes,
-curves), each with words that hold for it or not, such as "above". What a rule asks for "yes" and for "partly" is a
-condition on the number of items: "all above", "some above, no below", "2 near", "half closer", alternatives separated
-by "or"; items without the word are only shown. Texts name facts in braces. With fewer than three seeds nothing is
-judged.
+The evidence of a claim is a small function of the rows and of `on` (methods, sizes). It has items (problems, sizes,
+curves), each with words that are true or false for it, such as "above". A rule has conditions for "yes" and "partly" on
+the number of items: "all above", "some above, no below", "2 near", "half closer", with alternatives separated by "or".
+Items without the word are only shown. Texts refer to facts in braces. With fewer than three seeds nothing is judged.
 """
 
 import tomllib
@@ -31,7 +30,7 @@ from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.drawing import Picture
 from decpomdp.experiments.rows import ResultRows, Results
 
-LEAST_SEEDS = 3  # with which seeds can be compared
+LEAST_SEEDS = 3  # needed for a comparison over seeds
 NOT_JUDGED = "not judged"
 Kind = Literal["quick", "full"]
 Effort = Mapping[str, Any]  # how much is run: `seeds`, and sizes of the experiment's own
@@ -50,7 +49,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     compare: str  # name of the function that gives the evidence
     yes: str  # condition
-    text: str  # both conditions in words, and how vague words are read
+    text: str  # both conditions in words, with interpretations of vague words
     numbers: str  # the evidence in words; {each}: the items, joined; {counts[WORD]}: items for which it holds
     partly: str = ""  # condition; without one there is no "partly"
     each: str = ""  # one item
@@ -61,10 +60,10 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The texts of an experiment, and how much is run."""
 
     title: str
-    about: str  # how it is done here, and departures from the paper
+    about: str  # the method used here, and departures from the paper
     full: dict[str, Any] = {}  # effort
-    quick: dict[str, Any] = {}  # its differences from the full one
-    limits: dict[str, int | float] = {}  # numbers that decide; named in braces by rules
+    quick: dict[str, Any] = {}  # differences from the full effort
+    limits: dict[str, int | float] = {}  # thresholds; rules refer to them in braces
     words: dict[str, str] = {}  # captions, notes, parts of rules
     columns: dict[str, dict[str, str]] = {}  # of tables: heading -> text of an entry
     claims: tuple[Claim, ...] = ()
@@ -99,13 +98,13 @@ class Item:
 
 
 class Evidence:
-    """The evidence in the rows for or against a claim, with facts that its texts name."""
+    """The evidence in the rows for or against a claim, with the facts for its texts."""
 
     def __init__(self, items: Sequence[Item], **facts: Any) -> None:
         self.items, self.facts = items, facts
 
     def meets(self, condition: str) -> bool:
-        """Whether enough items hold the words of a condition."""
+        """Whether the items meet a condition."""
         alternatives = filter(None, condition.split(" or "))
         return any(all(map(self._holds, each.split(", "))) for each in alternatives)
 
@@ -138,7 +137,7 @@ def sides(side: str) -> dict[str, bool]:
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """A statement of the paper, and whether it is seen here."""
+    """A statement of the paper, and whether the results here confirm it."""
 
     says: str
     seen: str  # "yes", "partly", "no" or "not judged"
@@ -170,13 +169,13 @@ def judged(experiment: "Experiment", rows: ResultRows, least_seeds: int = LEAST_
 
 def not_judged(verdict: ClaimVerdict, seeds: int) -> ClaimVerdict:
     """Too few seeds to compare."""
-    few = f"Not judged: that takes at least three seeds, here {seeds}. "
+    few = f"Not judged: this needs at least three seeds, got {seeds}. "
     return replace(verdict, seen=NOT_JUDGED, numbers=few + verdict.numbers)
 
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Words in rows and columns."""
+    """A table of texts."""
 
     title: str
     header: tuple[str, ...]
@@ -185,7 +184,7 @@ class TextTable:
 
 
 def text_table(title: str, columns: Mapping[str, str], lines: Iterable[Mapping[str, Any]], note: str = "") -> TextTable:
-    """The facts of every line in the texts of the columns."""
+    """One row per line: the texts of the columns, filled with the facts of the line."""
     rows = tuple(tuple(text.format(**facts) for text in columns.values()) for facts in lines)
     return TextTable(title, tuple(columns), rows, note)
 
@@ -198,7 +197,7 @@ class Experiment:
     cells: Callable[[Effort], list[Cell]]
     rows: Callable[[Results], ResultRows]
     tables: Callable[[ResultRows], list[TextTable]]
-    comparisons: Comparisons  # those that rules name
+    comparisons: Comparisons  # by the names in rules
     pictures: Callable[[ResultRows], list[Picture]] = lambda rows: []
     judge: Callable[["Experiment", ResultRows], list[ClaimVerdict]] = judged
 
@@ -208,5 +207,5 @@ class Experiment:
         return texts_of(self.name)
 
     def verdicts(self, rows: ResultRows) -> list[ClaimVerdict]:
-        """The claims of the paper, and whether they are seen here."""
+        """The claims of the paper, and whether the results here confirm them."""
         return self.judge(self, rows)

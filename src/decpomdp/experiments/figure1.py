@@ -1,19 +1,18 @@
 """Figure 1 and its appendix: Mars rovers, learning from recorded episodes, sizes inferred or given.
 
 K episodes of the semi-random behaviour (PBVI followed with probability 0.3). EM with |Z| nodes from random starts,
-Dec-SBPR and its special case with one concentration (DP) from the best episodes with truncation 50. Value of the
-posterior mean, exact; time to convergence. K = 300 is the paper's figure, K = 30 and 100 its appendix. Also EM
-that begins with the best episodes as well, which separates the effect of the start from that of the prior.
+Dec-SBPR and its special case with one concentration (DP) from the best episodes with truncation 50. Exact value of the
+posterior mean; time to convergence. K = 300 is the paper's figure, K = 30 and 100 its appendix. EM is also started from
+the best episodes, which separates the effect of the start from that of the prior.
 
-Everything in three forms: as printed, stopped by the paper's rule; with K episodes counting as K observations instead
-of one (a departure that only a prior feels, so EM is the same); and with our defaults: utility-weighted likelihood,
-several starts, our prior, and the value of the likeliest choices. And once more for the behaviour that the paper may
-have meant by 0.3, random with that probability.
-Cells are computed by `offline`.
+All fits are made in three forms: as printed, stopped by the paper's rule; with K episodes counting as K observations
+instead of one (a departure that only matters with a prior, so EM is the same); and with our defaults: utility-weighted
+likelihood, several starts, our prior, and the value of the likeliest choices. They are repeated at the largest K for
+another reading of the paper's 0.3: agents that act at random with that probability. Cells are computed by `offline`.
 
-Claims are judged for every form, at the largest K of the paper's behaviour. Methods that are compared learned from the
-same episodes: seed by seed. Too few, about right and too many nodes: by the paper's own number, not by where ours is
-best. A fit that ends at its limit of sweeps has not converged.
+Claims are judged for every form, at the largest K of the paper's behaviour. Compared methods learned from the same
+episodes, so they are compared seed by seed. Too few, about right and too many nodes are relative to the paper's number,
+not to the sizes that are best here. A fit that ends at its limit of sweeps has not converged.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -66,28 +65,28 @@ def cells(effort: Effort) -> list[Cell]:
     data = [(episodes, effort["follow"]) for episodes in effort["episodes"]]
     data.append((max(effort["episodes"]), effort["other_follow"]))
     given = {key: effort[key] for key in ("problem", "steps", "sweeps", "tolerance")}
-    found = []
+    planned = []
     for seed, (episodes, follow), form in product(range(effort["seeds"]), data, WAYS):
         shared = {"episodes": episodes, "follow": follow, "seed": seed, "form": form}
-        found += _methods(effort, given | shared | WAYS[form])
-    return found
+        planned += _methods(effort, given | shared | WAYS[form])
+    return planned
 
 
 def _methods(effort: Effort, shared: dict[str, Any]) -> list[Cell]:
-    """EM in all sizes, unless it is that of an earlier form, Dec-SBPR and DP, on the same data."""
+    """EM of all sizes (only once for forms in which it is the same), Dec-SBPR and DP, on the same data."""
     sizes = effort["sizes"] if shared["form"] not in SAME_EM[1:] else ()
     same = shared | {key: OURS[key] for key in ("evidence", "stop")}
     em = ({**same, "method": method, "nodes": size} for method in SIZED for size in sizes)
-    found = [Cell(work, each, 0.3 + 0.02 * each["nodes"]) for each in em]
+    planned = [Cell(work, each, 0.3 + 0.02 * each["nodes"]) for each in em]
     prior: dict[str, Any] = {"truncation": TRUNCATION}
     if shared["preset"] != "default":
         prior = {"c": C, "d": D, "reading": "scale", "truncation": effort["truncation"]}
     cost = 1.0 + 0.03 * effort["sweeps"]
-    return found + [Cell(work, {**shared, **prior, "method": method}, cost) for method in ("sbpr", "dp")]
+    return planned + [Cell(work, {**shared, **prior, "method": method}, cost) for method in ("sbpr", "dp")]
 
 
 def rows(results: Results) -> ResultRows:
-    """One row per fit and form that it belongs to; a fit of EM is shared by the forms in which it is the same."""
+    """One row per fit and form; a fit of EM belongs to all forms in which it is the same."""
     keys = ("problem", "episodes", "steps", "follow", "method", "seed", "form")
     expanded = []
     for row in flat(results, keys, preset="nodes", truncation="truncation", limit="sweeps"):
@@ -97,7 +96,7 @@ def rows(results: Results) -> ResultRows:
 
 
 def _value(row: Mapping[str, Any], form: str) -> dict[str, float]:
-    """The value that is compared: with our defaults that of the likeliest choices, which `learn` returns."""
+    """The compared value: with our defaults that of the likeliest choices, which `learn` returns."""
     return {"value": row["decided"] if form == "weighted" else row["value"]}
 
 
@@ -109,7 +108,7 @@ def _convergence(row: Mapping[str, Any], form: str) -> dict[str, float]:
 
 
 def limit_words(rows: ResultRows) -> str:
-    """The methods that did not always converge, and the consequence for times and values."""
+    """The methods with fits that did not converge, and the consequence for times and values."""
     ended = []
     for method, name in NAMES.items():
         some = rows.where(method=method)
@@ -121,7 +120,7 @@ def limit_words(rows: ResultRows) -> str:
 
 def tables(rows: ResultRows) -> list[TextTable]:
     """One table per form: a line per data, method and size."""
-    found = []
+    result = []
     for form, fits in rows.groups("form").items():
         lines = []
         for data in fits.groups(*DATA).values():
@@ -129,8 +128,8 @@ def tables(rows: ResultRows) -> list[TextTable]:
                 sizes = data.where(method=method).groups("preset")
                 lines += [_line(sizes[size]) for size in sorted(sizes, key=lambda size: size or 0)]
         note = f"{TEXTS.words['columns']} Convergence: {limit_words(fits)}"
-        found.append(text_table(f"Sizes given and inferred, {FORMS[form]}", TEXTS.columns["fits"], lines, note))
-    return found
+        result.append(text_table(f"Sizes given and inferred, {FORMS[form]}", TEXTS.columns["fits"], lines, note))
+    return result
 
 
 def _line(some: ResultRows) -> dict[str, Any]:
@@ -156,7 +155,7 @@ def _panel(some: ResultRows, key: str, up: str) -> Panel:
     if key == "value":
         curves.append(curve(em, "preset", key, "EM, best", "dotted", best=True))
         curves.append(curve(begun, "preset", key, "EM begun like Dec-SBPR, mean", "dotted"))
-    for method, style in (("dp", "flat"), ("sbpr", "level")):  # the dashes are seen on the line where they coincide
+    for method, style in (("dp", "flat"), ("sbpr", "level")):  # dashes stay visible on a line of the same value
         mean = some.where(method=method)[key]
         curves.append(level(NAMES[method], curves[0].x, mean.value, mean.spread, style))
     inferred = ", DP ".join(f"{some.where(method=method)['inferred'].value:.1f}" for method in ("sbpr", "dp"))
@@ -165,18 +164,18 @@ def _panel(some: ResultRows, key: str, up: str) -> Panel:
 
 
 def compared_fits(rows: ResultRows) -> dict[str, ResultRows]:
-    """The fits of a form that claims compare, by the names that rules and texts use.
+    """The fits of a form that claims compare, by their names in rules and texts.
 
-    Those of the paper's behaviour with the most episodes, by method; EM also by groups of sizes, if it has them all,
-    with the size nearest to what the paper infers, and with its slowest size.
+    These are the fits from the paper's behaviour with the most episodes, by method; fits of EM also by groups of sizes
+    (if all groups have fits), of the size nearest to the paper's inferred one, and of the slowest size.
     """
-    found = _paper(rows).ends("episodes")[1].groups("method")
-    em = found["em"]
+    fits = _paper(rows).ends("episodes")[1].groups("method")
+    em = fits["em"]
     sizes = em.groups("preset")
-    found["em_same"] = sizes[_nearest(em, INFERRED_ON_MARS)]
-    found["em_slow"] = max(sizes.values(), key=lambda some: some["until_seconds"].value)
+    fits["em_same"] = sizes[_nearest(em, INFERRED_ON_MARS)]
+    fits["em_slow"] = max(sizes.values(), key=lambda some: some["until_seconds"].value)
     groups = {name: _over_sizes(row for row in em if test(row["preset"])) for name, test in GROUPS.items()}
-    return found | groups if all(groups.values()) else found
+    return fits | groups if all(groups.values()) else fits
 
 
 def _paper(rows: ResultRows) -> ResultRows:
@@ -190,7 +189,7 @@ def _nearest(em: ResultRows, size: float) -> int:
 
 
 def _over_sizes(fits: Iterable[Mapping[str, Any]]) -> ResultRows:
-    """A group of sizes: means over the sizes, seed by seed, and how many of its fits ended at the limit of sweeps."""
+    """A group of sizes: means over the sizes, seed by seed, and the number of fits that ended at the limit."""
     some = ResultRows(fits)
     ended = len(some.where(stopped="sweeps"))
     shared = {"sizes": ", ".join(map(str, some.distinct("preset"))), "ended": ended, "fits": len(some)}
@@ -202,7 +201,7 @@ def _over_sizes(fits: Iterable[Mapping[str, Any]]) -> ResultRows:
 
 
 def _against(rows: ResultRows, key: str, ours: str, *others: str) -> Evidence | None:
-    """Some fits against others, which learned from the same episodes; None where some are missing."""
+    """Some fits against others from the same episodes; None if some are missing."""
     fits = compared_fits(rows)
     if not {ours, *others} <= set(fits):
         return None
@@ -251,7 +250,7 @@ def _steadier(rows: ResultRows, sizes: str) -> Evidence:
 
 
 def _fewer_episodes(rows: ResultRows) -> Evidence | None:
-    """At every smaller K: as good as at the largest, better than EM's average and than the behaviour."""
+    """For every smaller K: whether it is as good as the largest, and better than EM's average and the behaviour."""
     *fewer, most = sorted(_paper(rows).distinct("episodes"))
     if not fewer:
         return None
@@ -276,7 +275,7 @@ def _over_behaviour(ours: ResultRows) -> Comparison:
 
 
 def _guided(rows: ResultRows) -> Evidence | None:
-    """The other reading of the behaviour follows PBVI more often."""
+    """Compare with the other reading of the behaviour, which follows PBVI more often."""
     first, *other = rows.distinct("follow")
     if not other:
         return None

@@ -1,17 +1,17 @@
 """Figure 2: traffic with a hundred lights (a reconstruction); test reward and controller size per iteration.
 
-Three learners on the same grid, with the same number of episodes an iteration and the same test episodes:
+Three learners on the same grid, with the same number of episodes per iteration and the same test episodes:
 
   sbpr-heuristic    Dec-SBPR that begins with the behaviour of the hand-coded rule
-  sbpr-exploration  Dec-SBPR that begins at random: its exploration strategy only
+  sbpr-exploration  Dec-SBPR that begins at random and relies on exploration
   mcem              Monte-Carlo EM, three nodes per agent
 
 After every few iterations the learner's team plays test episodes, as it is and with its likeliest choices only; the
-better of the two is the point of the curve. The best iteration is not kept: a curve may fall. The policies that need no
-learning are drawn as levels.
+better of both results is the point of the curve. The best iteration is not stored: a curve may fall. The policies that
+need no learning are drawn as horizontal lines (levels).
 
-Dec-SBPR's settings were found with seed 0, which is one of the seeds: every claim is judged with and without it, and
-the lesser verdict counts.
+Dec-SBPR's settings were tuned with seed 0, which is one of the seeds. So every claim is judged with and without it, and
+the lower verdict counts.
 """
 
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ LONGEST = 1000  # steps of a test episode
 DRAWN = ("clock", "heuristic", "random")
 TEXTS = texts_of("figure2")
 FEW = TEXTS.limits["few"]
-TUNED = 0  # the seed with which settings were found, on 10 x 10 lights
+TUNED = 0  # the seed with which settings were tuned, on 10 x 10 lights
 LESSER = ("no", "partly", "yes")
 
 
@@ -77,7 +77,7 @@ class CurvePoint(msgspec.Struct, frozen=True):
     value: float
     error: float  # standard error of the value
     nodes: float = 0.0  # per controller: occupied in the posterior, or the fixed size
-    acting: float = 0.0  # per controller of the tested team after merging nodes that act alike
+    acting: float = 0.0  # per controller of the tested team after merging equivalent nodes
     sample_size: float | None = None  # smallest effective number of episodes over agents and steps
 
 
@@ -138,7 +138,7 @@ def _mcem(grid: Traffic, inputs: Inputs, settings: Settings) -> Iterator[Learned
 
 
 def fixed_policies(settings: Settings) -> list[CurvePoint]:
-    """The policies that need no learning, the problem's own and a clock for all lights, as points of iteration 0."""
+    """Policies that need no learning, as points of iteration 0: those of the problem, and a clock for all lights."""
     grid, seed = Traffic(settings["side"]), settings["seed"]
     player = EpisodePlayer(grid, Inputs(seed))
     horizon = player.horizon(None, SbprTuning().testing_tail, LONGEST)
@@ -150,7 +150,7 @@ def fixed_policies(settings: Settings) -> list[CurvePoint]:
 
 
 def learned_rows(rows: ResultRows) -> ResultRows:
-    """Without the levels."""
+    """The rows of learners, without those of fixed policies."""
     return ResultRows(row for row in rows if row["method"] in NAMES)
 
 
@@ -177,7 +177,7 @@ def pictures(rows: ResultRows) -> list[Picture]:
     levels = [level(name, places, row["value"]) for name in DRAWN for row in rows.where(method=name)]
     value = [curve(rows.where(method=method), "iteration", "value", name) for method, name in NAMES.items()]
     size = [curve(rows.where(method=method), "iteration", "nodes", name) for method, name in NAMES.items()]
-    size[0] = replace(size[0], style="wide")  # the curves of Dec-SBPR may lie on each other
+    size[0] = replace(size[0], style="wide")  # the curves of Dec-SBPR may coincide
     caption = TEXTS.words["caption"].format(side=rows.first["side"])
     panels = (
         Panel("", "iteration", "test reward", (*value, *levels)),
@@ -208,7 +208,7 @@ def _order(rows: ResultRows) -> Evidence:
 
 
 def _above_level(rows: ResultRows, name: str) -> Evidence:
-    """Against a policy that needs no learning; its value has an error of testing, too."""
+    """Compare with a policy that needs no learning, whose value has a test error, too."""
     learned, value = mean_of(_at_end(rows, "sbpr-heuristic")), rows.where(method=name).tested("value", "error")
     return Evidence([Item(sides(above(learned, value)))], learned=learned, name=name, value=value.value, rows=rows)
 
@@ -235,7 +235,7 @@ def _sizes(rows: ResultRows) -> Evidence:
 
 
 def judged_without_tuned_seed(experiment: Experiment, rows: ResultRows) -> list[ClaimVerdict]:
-    """The lesser of the verdicts with and without the seed of the settings."""
+    """The lower of the verdicts with and without the seed used for tuning."""
     others = ResultRows(row for row in rows if row["method"] in POLICIES or row["seed"] != TUNED)
     seeds, left = (len(learned_rows(some).distinct("seed")) for some in (rows, others))
     verdicts = judged(experiment, rows, 0)

@@ -26,9 +26,9 @@ from decpomdp.planners.pbvi.semi_random import semi_random
 from decpomdp.rollouts import simulate
 
 RISE = 1e-3  # of the bound: where the paper stops
-ROUNDING = 1e-8  # of the bound: a smaller fall is none
+ROUNDING = 1e-8  # of the bound: a smaller fall is rounding
 BELIEFS = 500  # of PBVI: enough for its bounds to meet on the problems used here
-SIZED = ("em", "em-best")  # their sizes are given
+SIZED = ("em", "em-best")  # methods of given sizes
 
 
 class OfflineResult(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class OfflineResult(msgspec.Struct, frozen=True):
     sweeps: int
     stopped: str
     seconds: float
-    falls: int  # how often the bound fell
+    falls: int  # sweeps in which the bound fell
     paper_sweeps: int  # until the paper would have stopped
     paper_seconds: float
 
@@ -92,7 +92,7 @@ def _stop_like_paper() -> Watch:
 
 
 def papers_stop(trace: Sequence[Row], seconds: float) -> dict[str, Any]:
-    """When the paper would have stopped: the bound rises by less than 1e-3 of itself; and how often it fell."""
+    """The time of the paper's stop, when the bound rises by less than 1e-3 of itself; and how often the bound fell."""
     bounds, times = (np.array([row[key] for row in trace], np.float64) for key in ("bound", "seconds"))
     rises = np.diff(bounds) / np.maximum(np.abs(bounds[:-1]), 1e-300)
     small = np.flatnonzero(rises <= RISE)
@@ -112,19 +112,19 @@ def _prior(settings: Settings) -> Prior | str:
 
 @cache
 def _model(problem: str) -> DecPOMDP:
-    """Made once per process; cells are many and short."""
+    """Loaded once per process, because cells are many and short."""
     return load_model(problem, DISCOUNT)
 
 
 @cache
 def _expert(problem: str) -> AlphaPolicy:
-    """The policy that is followed some of the time; planned once per process."""
+    """The PBVI policy of the semi-random behaviour; planned once per process."""
     return cast(PbviFit, plan(_model(problem), "pbvi", beliefs=BELIEFS, threads=1)).policy
 
 
 @cache
 def _warm_up() -> None:
-    """Compiled code is loaded once per process; that time belongs to no cell."""
+    """Load compiled code, once per process; this time is not part of any cell."""
     model = load_model("broadcast", DISCOUNT)
     data = simulate(model, Team.uniform(model), 20, 5)
     learn(data, Sbpr(prior="em:2", sweeps=6), threads=1)

@@ -1,10 +1,10 @@
-"""Runs cells several at a time: in a pool of processes on this machine, or on the workers of a Dask cluster.
+"""Runs cells in parallel: in a pool of processes on this machine, or on the workers of a Dask cluster.
 
-Cells whose time is their result come last, one at a time. Results are saved as they come. A worker process that is
-killed (by a system without memory, for example) breaks the pool: its cells are started once more in a new one. Dask
-repeats the tasks of a dead worker itself. An interrupt ends the processes; results that were saved stay.
+Cells that measure time run last, one at a time. Every result is saved immediately. If a worker process is killed (for
+example because memory is exhausted), the pool breaks, and its running cells are restarted in a new pool. Dask repeats
+the tasks of a dead worker itself. An interrupt ends the processes; saved results remain.
 
-Local workers never receive interrupts from the keyboard, which are handled here, and end when this process ends.
+Local workers do not receive keyboard interrupts, which are handled here, and exit when this process exits.
 """
 
 import multiprocessing
@@ -23,16 +23,16 @@ from decpomdp.core import InputError
 from decpomdp.engines.cluster import Cluster, blocked_interrupts
 from decpomdp.experiments.cells import Cell, Computed, compute
 
-ATTEMPTS = 2  # processes that may die at one cell
-TICK = 1.0  # seconds between reports while no cell ends
-FEW = 3  # cells that an estimate needs, after the first of every worker, which loads or compiles code
+ATTEMPTS = 2  # processes that may die while they run one cell
+TICK = 1.0  # seconds between reports if no cell finishes
+FEW = 3  # cells needed for an estimate, after the first of every worker, which loads or compiles code
 
 Jobs = int | Cluster  # processes on this machine, or a cluster
 
 
 @dataclass(frozen=True, slots=True)
 class CellProgress:
-    """How far the table is."""
+    """The progress of the table."""
 
     done: int  # cells in this run
     todo: int  # cells in this run, the finished ones included
@@ -85,7 +85,7 @@ def run(
 
 
 def width_of(jobs: Jobs) -> int:
-    """How many cells run at the same time."""
+    """The number of cells that run at the same time."""
     if isinstance(jobs, int):
         return jobs
     if jobs.places != jobs.workers:
@@ -103,7 +103,7 @@ def _results(
     width: int,
     tick: Callable[[], None],
 ) -> Iterator[tuple[Cell, Computed[Any]]]:
-    """Keep `width` cells running; one at a time of those that run alone."""
+    """Keep `width` cells running; cells that run alone one at a time."""
     while waiting or running:
         while waiting and (not running if waiting[0].alone else len(running) < width):
             cell = waiting.popleft()
@@ -143,11 +143,11 @@ def _executor(jobs: Jobs, most: int) -> Iterator[Submit]:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
             if process not in before:
-                process.kill()  # a method takes SIGTERM as a request for its best team so far
+                process.kill()  # on SIGTERM, a method would return its best team
 
 
 def _end_with_parent() -> None:
-    """In a worker process: exit when the process that started it has died."""
+    """In a worker process: exit when the parent process has died."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:

@@ -1,5 +1,5 @@
 """The numbers that the paper prints: M. Liu, C. Amato, X. Liao, L. Carin, J. P. How, "Stick-breaking policy learning in
-Dec-POMDPs". Its figures are pictures: of them only what its text says is known.
+Dec-POMDPs". The numbers of its figures are known only where the text gives them.
 """
 
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ TABLE2: dict[tuple[str, str], PublishedEntry] = {
     ("marsrovers", "periem"): PublishedEntry(18.13, 30, 7132, "3x10"),
     ("marsrovers", "fb-hsvi"): PublishedEntry(26.94, 136, 74.31),
 }
-# the paper has one column of MCEM, held against both of Dec-SBPR
+# the paper has one column of MCEM, to compare with both of Dec-SBPR
 TABLE2 |= {(problem, "mcem-time"): TABLE2[problem, "mcem"] for problem in PROBLEMS}
 
 # table 1: the order of each part of one iteration, best case (reward at the end only) and worst (at every step)
@@ -76,5 +76,5 @@ COMPLEXITY = {
     "weigh": ("nu", "K", "K T"),
     "bound": ("LB", "Z^2 sum |A||O|", "Z^2 sum |A||O|"),
 }
-# the exponents that follow for a whole iteration with rewards at every step; with a reward at the end only T has 1
+# the resulting exponents of a whole iteration with rewards at every step; with a reward at the end only, T has 1
 ORDERS = {"K": 1.0, "N": 1.0, "T": 2.0, "T terminal": 1.0, "Z": 2.0, "S": 0.0}

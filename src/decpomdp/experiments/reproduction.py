@@ -6,7 +6,7 @@ OUT/figures/   PNG and SVG
 OUT/index.html the page, index.md the same as Markdown (made by the room `report`)
 OUT/reproduce.json  marks the folder; the effort with which every experiment was last shown
 
-A command names experiments and an effort for them. The others stay on the page as they were last shown.
+A command names experiments and their effort. The page shows all other experiments as before.
 """
 
 import importlib
@@ -29,7 +29,7 @@ from decpomdp.io.files import from_json, one_line_errors, read_bytes, write_byte
 from decpomdp.io.run_folder import mark
 from decpomdp.io.runs import write_trace
 
-MODULES = {"complexity": "table1"}  # where it is not the name
+MODULES = {"complexity": "table1"}  # modules that are not named like the experiment
 NAMES = ("table2", "figure1", "figure2", "appendix", "complexity", "robustness")
 MARK, FORMAT = "reproduce.json", "decpomdp-reproduce/1"
 MOST_SEEDS = 1000
@@ -62,24 +62,24 @@ class Section:
     tables: list[TextTable]
     pictures: list[Picture]
     claims: list[ClaimVerdict]
-    codes: Mapping[str, int]  # how many cells were computed by which code
+    codes: Mapping[str, int]  # number of cells per digest of the code
 
 
 def names_of(name: str) -> tuple[str, ...]:
-    """The experiments that a user means."""
+    """The experiments of this name; all for "all"."""
     if name != "all" and name not in NAMES:
         raise InputError(f"name: expected one of {', '.join(NAMES)} or all, got {name!r}")
     return NAMES if name == "all" else (name,)
 
 
 def experiment_named(name: str) -> Experiment:
-    """Imported on use."""
+    """The experiment; its module is imported on first use."""
     experiment: Experiment = importlib.import_module(f"decpomdp.experiments.{MODULES.get(name, name)}").EXPERIMENT
     return experiment
 
 
 def efforts_of(kind: Kind, seeds: int | None = None) -> dict[str, Effort]:
-    """How much is run: "quick" or "full", with the given number of seeds or each experiment's own."""
+    """The "quick" or "full" efforts, with the given number of seeds or each experiment's own."""
     if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
         raise InputError(f"seeds: expected a whole number from 1 to {MOST_SEEDS}, got {seeds}")
     given = {} if seeds is None else {"seeds": seeds}
@@ -92,7 +92,7 @@ def cells_of(names: Sequence[str], efforts: Efforts) -> list[Cell]:
 
 
 def open_folder(folder: Path) -> dict[str, ShownEffort]:
-    """Make the folder, or continue in one of an earlier run; how the experiments in it were last shown."""
+    """Create the folder, or continue an existing one; returns how its experiments were last shown."""
     if not (folder / MARK).exists():
         mark(folder, MARK, _packed(Marker()), "a new, empty or unfinished folder of `decpomdp reproduce`")
     return from_json(read_bytes(folder / MARK, LIMIT), Marker, str(folder / MARK), FORMAT).shown
@@ -105,11 +105,11 @@ def _packed(marker: Marker) -> bytes:
 def reproduce(
     names: Sequence[str], efforts: Efforts, folder: Path, jobs: pool.Jobs, tell: pool.Tell, kind: Kind = "full"
 ) -> list[Section]:
-    """Compute the missing cells of these experiments and show them, with the others of the folder as before.
+    """Compute the missing cells of these experiments and show them; other experiments of the folder stay as before.
 
     `kind` is the kind of these efforts.
     """
-    pyplot()  # a missing matplotlib is better noticed before the work
+    pyplot()  # fail early if matplotlib is missing
     shown = open_folder(folder)
     pool.run(cells_of(names, efforts), jobs, partial(store.finished, folder), partial(store.save, folder), tell)
     shown |= {name: ShownEffort(kind, efforts[name]["seeds"]) for name in names}
@@ -123,7 +123,7 @@ def reproduce(
 
 
 def lost(folder: Path, sections: Sequence[Section]) -> list[str]:
-    """One line for every experiment that was shown before and is not among these."""
+    """One line for every experiment that was shown before and is missing from `sections`."""
     there = {each.experiment.name for each in sections}
     return [
         f"{name} is left out of the page: cells of its {shown.kind} run ({shown.seeds} seeds) are missing"
@@ -152,7 +152,7 @@ def section_of(folder: Path, name: str, effort: Effort, kind: Kind) -> Section |
 
 
 def made_with(sections: Sequence[Section]) -> str:
-    """One line: with which code the cells of a page were computed."""
+    """One line about the code that computed the cells of a page."""
     codes = sum((Counter(each.codes) for each in sections), Counter[str]())
     if len(codes) < 2:
         return f"cells made with code {next(iter(codes))}" if codes else "no cells"

@@ -1,7 +1,7 @@
 """Is the method robust to c and d of eta ~ Gamma(c, d)? A grid over both, for both readings of d.
 
-The paper: "these values were chosen for testing, but our approach is robust to other values of c and d". It calls d
-neither a scale nor a rate: its text describes the first, its appendix computes with the second.
+The paper: "these values were chosen for testing, but our approach is robust to other values of c and d". It does not
+say whether d is a scale or a rate: its text describes a scale, its appendix computes with a rate.
 """
 
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ def tables(rows: ResultRows) -> list[TextTable]:
 
 
 def _held(rows: ResultRows) -> TextTable:
-    """The settings that all fits share, and how they ended."""
+    """The settings shared by all fits, and the number of fits that did not converge."""
     settings = {key: ", ".join(f"{value:g}" for value in rows.distinct(key)) for key in HELD}
     ended = f"{len(rows.where(stopped='sweeps'))} of {len(rows)}"
     lines = [
@@ -69,7 +69,7 @@ def _entry(some: ResultRows) -> str:
 
 
 def pictures(rows: ResultRows) -> list[Picture]:
-    """Values above, sizes below, both for each reading; a column per problem; a curve per c."""
+    """Values in the upper rows, sizes in the lower ones, a row per reading; a column per problem; a curve per c."""
     lines = [
         tuple(_panel(some, reading, key) for some in rows.groups("problem").values())
         for key in UP
@@ -85,7 +85,7 @@ def _panel(some: ResultRows, reading: str, key: str) -> Panel:
 
 
 def _span(some: ResultRows, key: str) -> tuple[float, float]:
-    """The y axis that holds a problem's points of both readings with their bars; sizes begin at 0."""
+    """The range of the y axis for a problem's points of both readings with their bars; sizes begin at 0."""
     means = some.means(key, "reading", "c", "d").values()
     low, high = min(m.value - m.spread for m in means), max(m.value + m.spread for m in means)
     room = 0.05 * (high - low) or 1.0
@@ -93,14 +93,14 @@ def _span(some: ResultRows, key: str) -> tuple[float, float]:
 
 
 def _robust(rows: ResultRows, reading: str) -> Evidence:
-    """Over the grid, values move no more than over the seeds."""
+    """Whether values vary no more over the grid than over the seeds."""
     items = [_on_problem(some) for some in rows.where(reading=reading).groups("problem").values()]
     without = {item.facts["without"] for item in items}
     return Evidence(items, worst=next(word for word in ("no", "partly", "yes") if word in without))
 
 
 def _on_problem(some: ResultRows) -> Item:
-    """How far the means of the grid lie apart, with and without the point that moves them most."""
+    """The range of the means of the grid, with and without the point that widens it most."""
     means = some.means("value", "c", "d")
     without = {point: _spread(mean for other, mean in means.items() if other != point) for point in means}
     far = min(without, key=lambda point: without[point].width)
@@ -112,11 +112,11 @@ def _on_problem(some: ResultRows) -> Item:
 
 
 class Spread(NamedTuple):
-    """How far the means of some points lie apart."""
+    """The range of the means of some points."""
 
     low: float
     high: float
-    noise: float  # how much seeds at one point differ; a standard deviation does not grow with their number
+    noise: float  # spread of seeds at one point; a standard deviation does not depend on their number
 
     @property
     def width(self) -> float:
@@ -125,7 +125,7 @@ class Spread(NamedTuple):
 
     @property
     def moved(self) -> str:
-        """Whether the grid moves the mean no more than seeds differ, or slightly."""
+        """Whether the grid moves the mean no more than the seeds ("yes"), or only slightly ("partly")."""
         slight = self.width <= SLIGHT * max(abs(self.low), abs(self.high))
         return "yes" if self.width <= self.noise else "partly" if slight else "no"
 

@@ -9,21 +9,21 @@ too, the standard error of such a mean:
 
     half = t(0.975, n - 1) s / sqrt(n)  (+)  1.96 e,    (+): root of the sum of squares
 
-A published value agrees when it lies within ours +- half. Otherwise ours is higher or lower. With one seed there is no
-spread to speak of: only the error of the test counts.
+A published value agrees if it lies within ours +- half. Otherwise ours is higher or lower. With one seed the interval
+contains only the error of the test.
 
-Two of our methods are compared by the interval of the difference of their means; where both learned from the same
-episodes, that of the mean of their differences, seed by seed. Otherwise it is Welch's, with v = s^2 / n of either:
+Two of our methods are compared by the interval of the difference of their means. If both learned from the same
+episodes, it is that of the mean difference, seed by seed. Otherwise it is Welch's, with v, w: s^2 / n of each:
 
     half = t(0.975, f) sqrt(v + w)  (+)  1.96 e,    f = (v + w)^2 / (v^2 / (n - 1) + w^2 / (m - 1))
 
 (B. L. Welch, The generalization of Student's problem when several different population variances are involved,
-Biometrika 34, 1947; f after Satterthwaite.) A single number has no spread: then the interval is the other's own.
+Biometrika 34, 1947; f after Satterthwaite.) If one of them is a single number, the interval is that of the other.
 
-One very bad seed widens an interval until it holds 0 whatever the others say: so the ranks of the seeds are used too
-(Mann and Whitney, two-sided, 5 %), and against a single number their signs: all of at least five seeds on one side. One
-method is above when the interval or the ranks or signs say so. Spreads over seeds are compared by the ratio of their
-variances, Fisher's F at 95 %.
+One very bad seed can widen an interval so that it contains 0. So a rank test of the seeds is used, too (Mann-Whitney,
+two-sided, 5 %), and against a single number a sign test: all of at least five seeds on one side. One method is above
+if the interval or one of these tests says so. Spreads over seeds are compared by the ratio of their variances, Fisher's
+F at 95 %.
 """
 
 import math
@@ -39,15 +39,15 @@ from decpomdp.experiments.cells import Cell
 
 ROUNDED = 0.0051  # published values have two digits
 NORMAL = 1.96
-CHANCE = 0.05  # of a difference in ranks where there is none
-ENOUGH = 5  # seeds that, all on one side of a single number, are no chance: 1 of 32 for that side
-ROUNDING = 1e-6  # of values that are the same team's
+CHANCE = 0.05  # significance level of the rank test
+ENOUGH = 5  # fewest seeds of the sign test; all on a given side by chance: 1 of 32
+ROUNDING = 1e-6  # largest difference of values of the same team
 Results = Sequence[tuple[Cell, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """Of some runs."""
+    """The mean of some runs, with its interval."""
 
     value: float
     half: float  # width of the interval to either side
@@ -85,7 +85,7 @@ def mean_of(values: Sequence[float], test_error: float = 0.0) -> Mean:
 
 
 def side_of(gap: float, within: float = 0.0) -> str:
-    """Where the first of two numbers is: "above" or "below" the other, or "level" with it."""
+    """Whether the first of two numbers is "above" or "below" the other, or "level" with it."""
     return "level" if abs(gap) <= within else "above" if gap > 0 else "below"
 
 
@@ -102,7 +102,7 @@ def size_verdict(published: float, ours: Mean) -> str:
 
 
 def above(one: Mean, other: Mean) -> str:
-    """How two of our means compare: level when the interval of the difference holds 0."""
+    """How two of our means compare: level if the interval of the difference contains 0."""
     return side_of(one.value - other.value, max(half_of_difference(one, other), ROUNDING))
 
 
@@ -120,7 +120,7 @@ def half_of_difference(one: Mean, other: Mean) -> float:
     if not parts:
         return tests
     whole = sum(part for part, _ in parts)
-    freedom = 1 / sum((part / whole) ** 2 / own for part, own in parts)  # of ratios: squares of tiny ones vanish
+    freedom = 1 / sum((part / whole) ** 2 / own for part, own in parts)  # ratios: tiny squares underflow
     return math.hypot(float(stdtrit(freedom, 0.975)) * math.sqrt(whole), tests)
 
 
@@ -157,7 +157,7 @@ def compare(one: Sequence[float], other: Sequence[float], same_data: bool = Fals
 
 
 def _ranked(one: Sequence[float], other: Sequence[float]) -> str:
-    """By the ranks of all seeds; values that are the same team's are equal."""
+    """Compare by the ranks of all seeds; values of the same team are ties."""
     from scipy.stats import mannwhitneyu
 
     ours, theirs = (np.round(np.asarray(values, np.float64) / ROUNDING) for values in (one, other))
@@ -168,7 +168,7 @@ def _ranked(one: Sequence[float], other: Sequence[float]) -> str:
 
 
 def steadier(ours: Sequence[float], theirs: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Their variance over seeds, pooled over groups, as a multiple of ours; and the significant ratio (F, 95 %).
+    """The ratio of their variance over seeds (pooled over groups) to ours, and the significant ratio (F, 95 %).
 
     >>> ratio, needed = steadier([1.0, 2.0, 3.0], [[1.0, 3.0, 5.0], [11.0, 13.0, 15.0]])
     >>> round(ratio, 6), round(needed, 2)
@@ -212,7 +212,7 @@ class ResultRows:
 
     @property
     def first(self) -> Mapping[str, Any]:
-        """The first row, for what all have in common."""
+        """The first row, for values that all rows share."""
         return self._rows[0]
 
     def where(self, **wanted: Any) -> "ResultRows":
@@ -233,7 +233,7 @@ class ResultRows:
         return self.where(**{key: min(values)}), self.where(**{key: max(values)})
 
     def groups(self, *keys: str) -> dict[Any, "ResultRows"]:
-        """The rows of every value of a column, or of every tuple of values of several, in order of appearance."""
+        """The rows by the value of a column, or by the tuple of values of several, in order of appearance."""
         groups: dict[Any, list[Mapping[str, Any]]] = {}
         for row in self:
             groups.setdefault(itemgetter(*keys)(row), []).append(row)

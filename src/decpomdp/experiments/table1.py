@@ -1,11 +1,11 @@
 """Table 1: how the time of one iteration grows with K, N, T, |Z| and |S|, compared with the paper's orders.
 
-A cell measures one iteration of the learner and its parts on random data of the wanted size; only for |S| are episodes
-played on a (random) model with so many states. Times are processor seconds on one thread, the least of several repeats.
+A cell measures one iteration of the learner and its parts on random data of a given size; only for |S|, episodes are
+played on a (random) model with that many states. Times are processor seconds on one thread, the least of several.
 
-Exponents are slopes on logarithmic axes, over all sizes and from each size to the next. Those of the paper are read off
-its table: of its worst case and, where there is a reward at the end only, of its best. The last step is where overheads
-are least, but it depends on two measurements: the exponent over all sizes counts as well, and either alone is half.
+Exponents are slopes on logarithmic axes, over all sizes and from each size to the next. The paper's exponents are those
+of its worst case or, with a reward at the end only, of its best case. Between the two largest sizes overheads matter
+least, but that exponent depends on two measurements. So the one over all sizes counts, too; either alone is "partly".
 """
 
 from collections.abc import Callable
@@ -77,7 +77,7 @@ def work(settings: Settings) -> Times:
 
 
 def _timed(task: Task, posterior: tuple[AgentPosterior, ...], repeats: int) -> Times:
-    """The least time of every part; the first round may load compiled code."""
+    """The least time of every part; the first round is discarded, because it may load compiled code."""
     tables = evaluate(task, posterior).tables
     logs, _ = filtered(task.layout, tables, False, 1)
     rounds = []
@@ -119,7 +119,7 @@ def _random(settings: Settings, rng: np.random.Generator) -> Episodes:
 
 
 def _played(settings: Settings, rng: np.random.Generator) -> Episodes:
-    """Episodes of a random problem with S states, which the learner never sees."""
+    """Episodes of a random problem with S states; the learner does not observe states."""
     agents, states = _agents(settings["N"]), settings["S"]
     joint, seen = ACTIONS ** len(agents), SYMBOLS ** len(agents)
     transition = rng.dirichlet(np.ones(states), size=(joint, states))

@@ -2,9 +2,9 @@
 
 A cell learns or plans one team and evaluates it. Dec-SBPR and MCEM follow the paper's protocol: batches played one
 after the other (50 episodes for Dec-SBPR), u = 100, first controllers made from the best episodes. In the columns of
-fixed time both get the same processor time, a share of what the paper gives to MCEM, and neither stops by itself
-before. Everything else is limited by counts, so that it can be repeated exactly; PeriEM, whose EM takes long on the two
-large problems, by processor time too. Processor time on one thread does not depend on what else the machine does.
+fixed time both get the same processor time, a share of the paper's time for MCEM, and neither stops earlier. Everything
+else is limited by counts, so that it is exactly repeatable; PeriEM also by processor time, because its EM takes long on
+the two large problems. Processor time on one thread does not depend on other processes of the machine.
 """
 
 import math
@@ -70,7 +70,7 @@ class Table2Result(msgspec.Struct, frozen=True):
 
 
 def cells(effort: Effort) -> list[Cell]:
-    """Problem x method x seed; the planners hardly depend on the seed: one."""
+    """Problem x method x seed; one seed for the planners, because they hardly depend on it."""
     planned = []
     for seed, problem, method in product(range(effort["seeds"]), effort["problems"], effort["methods"]):
         if seed == 0 or method not in PLANNERS:
@@ -120,7 +120,7 @@ def work(settings: Settings) -> Table2Result:
 
 
 def tested_like_paper(model: DecPOMDP, team: Team, seed: int) -> SampledValue:
-    """Value and standard error of test episodes, which have random numbers of their own."""
+    """Value and standard error of test episodes, whose random numbers differ from those of learning."""
     return sampled_value(model, team, TEST_EPISODES, TEST_STEPS, seed + TESTING, threads=1)
 
 
@@ -135,12 +135,12 @@ def _fit(model: DecPOMDP, method: str, seed: int, limits: dict[str, Any]) -> Fit
 
 @cache
 def _warm_up(method: str) -> None:
-    """Compiled code is loaded once per process; that time belongs to no cell."""
+    """Load compiled code, once per process; this time is not part of any cell."""
     warm_up(RunSetup(load_model("broadcast", DISCOUNT), BY_PROBLEM[method](), Inputs(0, 1)).method().toy())
 
 
 def rows(results: Results) -> ResultRows:
-    """One row per run; a method with limits on its time has a row of its own in the table."""
+    """One row per run; a method with a time limit has a separate row in the table."""
     pairs = zip(flat(results, ("problem", "method", "seed")), results, strict=True)
     return ResultRows({**row, "method": _column(cell.settings)} for row, (cell, _) in pairs)
 
@@ -167,9 +167,9 @@ def _line(some: ResultRows, entry: PublishedEntry | None) -> dict[str, Any]:
     inferred = some["inferred"] if some.column("inferred") else None
     facts = dict.fromkeys(("paper", "value_compared", "size_compared"), "-")
     if entry:
-        # a planner's published value is no mean of test episodes: only its digits leave room
+        # a planner's published value is not a mean of test episodes: only its rounding is uncertain
         mean = replace(value, half=max(value.half, ROUNDED)) if method in PLANNERS else _tested(some)
-        kind = "not inferred" if method in PLANNERS else "preset"  # such sizes say nothing of the method
+        kind = "not inferred" if method in PLANNERS else "preset"  # such sizes are not compared
         facts = {
             "paper": f"{entry.value:g}, {entry.size or f'{entry.nodes:g}'}, {entry.seconds:g}",
             "value_compared": verdict(entry.value, mean),
@@ -222,7 +222,7 @@ def _on_problem(problem: str, ours: ResultRows, other: ResultRows, best: float) 
 
 
 def _needed(rows: ResultRows, method: str) -> Evidence | None:
-    """The nodes occupied in the posterior against those of the smallest controllers that act the same."""
+    """The nodes occupied in the posterior against those of the smallest equivalent controllers."""
     evidence = _compared(rows, method)
     if evidence is None or not all(item.facts["ours"].column("inferred") for item in evidence.items):
         return None
