@@ -319,7 +319,7 @@ def test_texts_of_a_graph_do_not_overlap(visit, paths, name, fewest):
             assert c <= e + 1 or g <= a + 1 or d <= f + 1 or h <= b + 1
 
 
-def test_a_graph_wider_than_a_phone_slides_and_says_so(visit, tmp_path):
+def test_a_graph_wider_than_a_phone_scrolls_and_says_so(visit, tmp_path):
     model = dp.load("dectiger")
     moves = np.eye(8)[np.arange(48).reshape(8, 3, 2) * 5 % 8]
     wide = dp.Controller(np.full(8, 1 / 8), np.eye(3)[np.arange(8) % 3], moves)  # starts anywhere: one row
@@ -328,7 +328,7 @@ def test_a_graph_wider_than_a_phone_slides_and_says_so(visit, tmp_path):
     assert view.evaluate("(view) => view.scrollWidth > view.clientWidth + 1")
     assert page.locator(".controller.wider").count() == 2
     told = page.locator(".controller.wider .bar").first
-    assert "slide" in told.evaluate("(bar) => getComputedStyle(bar, '::after').content")
+    assert "scroll" in told.evaluate("(bar) => getComputedStyle(bar, '::after').content")
     assert view.evaluate("(view) => { view.scrollLeft = 1e6; return view.scrollLeft; }") > 0
     for _ in range(8):
         page.locator(".controller [data-zoom='-1']").first.click()

@@ -1,7 +1,7 @@
 """An episode as one animated file: an SVG without scripts, which plays in any browser and as an image, or a GIF.
 
-SVG: moves happen at the beginning of a step, lights switch; only changes are written, to keep the file small. GIF:
-painted by Pillow (`pip install decpomdp[data]`) at twice the size and reduced, for smooth edges.
+SVG: shapes move at the beginning of a step, lights switch at once; only changes are written, to keep the file small.
+GIF: drawn by Pillow (`pip install decpomdp[data]`) at twice the size and then reduced, for smooth edges.
 """
 
 import io
@@ -28,7 +28,7 @@ MOVING = 0.3  # of a step, for moves
 LARGEST = 4_000_000  # bytes
 LONGEST = 104  # characters of a caption
 FEW = 3  # agents whose actions are in the caption
-FINER = 2  # factor by which a GIF is painted larger and then reduced
+FINER = 2  # factor by which a GIF is drawn larger before it is reduced
 
 
 def animated_svg(replay: Replay, title: str) -> str:
@@ -91,7 +91,7 @@ def _caption(film: Film, words: str) -> Mark:
 
 
 def _part(part: Part) -> Markup:
-    """A part with its animations: those of a line's ends inside its shape, a turn inside its own group."""
+    """A part with its animations: those of a line's ends inside the shape, a turn inside a separate group."""
     moving = {what: _animation(what, values[0]) for what, values in part.changes.items()}
     line = [moving.pop(what) for what in ("x2", "y2") if what in moving]
     turn = moving.pop(TURN, None)
@@ -144,7 +144,7 @@ def animated_gif(replay: Replay, title: str) -> bytes:
 
 
 def _looks() -> Looks:
-    """Fill and stroke of every look, as in scene.css."""
+    """Fill and stroke of every look, from scene.css."""
     rules = re.findall(r"^\.moving \.(\S+) \{ (.*) \}$", light(own_file("scene.css")), re.MULTILINE)
     values = {look.replace(".", " "): dict(re.findall(r"(fill|stroke): (#\w+)", rule)) for look, rule in rules}
     return {look: (rule_values.get("fill"), rule_values.get("stroke")) for look, rule_values in values.items()}

@@ -1,8 +1,8 @@
 """Uncertainty of the learner: intervals over teams drawn from its posterior.
 
-A drawn team is one controller per agent that the data allow. For every occupied node: its share of the time and the
-probability of each action, as intervals that contain 90% of the draws. The summary is stored in run.json, for pages
-that are made later.
+A drawn team has one controller per agent that is plausible given the data. For every occupied node: intervals of its
+share of the time and of the probability of each action, which contain 90% of the draws. The summary is stored in
+run.json, for later pages.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from decpomdp.learners.posterior import TeamPosterior
 
 DRAWS = 100  # for the actions of nodes
-PLAYED = 40  # of them are played for the shares of time
-EPISODES = 100  # of each
+PLAYED = 40  # of the draws are played for the shares of time
+EPISODES = 100  # of each played draw
 RECORDED, STEPS = 100, 40  # episodes of a slow simulator, and their length
 LEVEL = 0.9
 
@@ -40,7 +40,7 @@ def belief_summary(posterior: "TeamPosterior", team: Team, source: Source | None
     for n, (agent, occupied) in enumerate(zip(posterior.agents, posterior.occupied(), strict=True)):
         one, other = mean.controllers[n].action, team.controllers[n].action
         same = one.shape == other.shape and np.allclose(one, other, atol=1e-9)
-        numbers = np.arange(len(occupied)) if same else occupied  # the team's own numbers, if these are its nodes
+        numbers = np.arange(len(occupied)) if same else occupied  # the team's own numbers, if the nodes are the same
         visits = agent.occupancy()[occupied]
         nodes = _nodes(numbers, visits, one, actions[n], None if times is None else times[n])
         agents.append(AgentBelief(bool(same), nodes))
@@ -104,7 +104,7 @@ def _agent(agent: Agent, summary: AgentBelief) -> Markup:
             low, middle, high = node.time
             share = [tag("b", percent(middle)), tag("br"), tag("small", f"{percent(low)} to {percent(high)}")]
         rows.append((tag("th", node.node, scope="row"), tag("td", *share), tag("td", *actions)))
-    title = agent.name if summary.same_nodes else f"{agent.name} (nodes of the posterior, with numbers of their own)"
+    title = agent.name if summary.same_nodes else f"{agent.name} (nodes of the posterior, numbered differently)"
     return table(("node", "share of time", "actions"), rows, "belief", title)
 
 

@@ -8,7 +8,7 @@ from decpomdp.report.markup import Markup, percent, shortened, tag
 from decpomdp.report.performance import Use
 from decpomdp.report.text import controller_in_words
 
-FEW = 6  # agents that are all unfolded
+FEW = 6  # agents whose figures are all unfolded, at most
 MOST_DRAWN = 150  # agents
 SHRINK, SIDES = 0.85, 40.0  # smallest scale of a graph, to fit two side by side; pixels around it
 READING = (

@@ -19,7 +19,7 @@ Trace = Mapping[str, Sequence[object]]
 
 AXES = {"steps": "joint steps", "sweep": "sweeps", "iteration": "iterations", "seconds": "seconds"}
 NARROWEST, WIDEST = 1e-300, 1e300  # of an axis: others would overflow
-COMPARED = {**AXES, "seconds": "seconds since the first row"}  # of several runs, one of which may include compiling
+COMPARED = {**AXES, "seconds": "seconds since the first row"}  # of several runs; one of them may have compiled first
 TITLES = {
     "value": "Value",
     "lower": "Proved bounds of the best value",
@@ -36,7 +36,7 @@ TITLES = {
 NO_CHART = {"error", "upper", "mean_nodes", "start", "hops", "truncation"}  # part of other charts, or not drawn
 FEW = 4  # agents up to which each has its own curve of nodes
 PIECES = 120  # columns to which a long trace is reduced
-FAR = 8.0  # multiple of the usual range beyond which values are cut off
+FAR = 8.0  # ratio of the range to the 10-90 % range above which outliers are cut off
 COLOURS = 8
 
 
@@ -87,7 +87,7 @@ class TraceCurve:
 
 
 def curves(sources: Sequence[RunTrace]) -> Markup | None:
-    """Charts of one trace, or of several in common charts; None: no data."""
+    """Charts of one trace, or common charts of several; None: no data."""
     several = len(sources) > 1
     sources = [_comparable(source) for source in sources] if several else sources
     axes = {axis: words for axis, words in (COMPARED if several else AXES).items() if _common(sources, axis)}
@@ -135,7 +135,7 @@ def _common(sources: Sequence[RunTrace], axis: str) -> bool:
 
 
 def _rises(values: Floats) -> bool:
-    """Whether all values are finite and none is below the one before; a single one is enough."""
+    """Whether all values are finite and non-decreasing over a positive range; a single value is enough."""
     if len(values) < 2 or not np.isfinite(values).all():
         return len(values) == 1 and bool(np.isfinite(values[0]))
     span = float(values[-1]) - float(values[0])
@@ -194,7 +194,7 @@ def _node_curves(source: RunTrace, several: bool) -> list[TraceCurve]:
 
 
 def _range(drawn: list[TraceCurve]) -> tuple[float, float]:
-    """The usual values of all curves, with a margin."""
+    """The range of all curves without outliers, with a margin."""
     values = np.concatenate([_usual(curve.reach) for curve in drawn])
     low, high = float(values.min()), float(values.max())
     flat = high - low <= max(1e-5 * max(abs(high), abs(low)), NARROWEST)  # rounding errors are not drawn

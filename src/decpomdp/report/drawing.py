@@ -52,7 +52,7 @@ class Part:
     changes: Mapping[str, Track]
     at: tuple[float, float] = (0.0, 0.0)
     tooltip: str = ""
-    agent: int | None = None  # that it belongs to
+    agent: int | None = None  # agent shown by the part
 
     def values(self, t: int) -> dict[str, Any]:
         """All changes in step t of the first episode."""
@@ -67,7 +67,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """Episodes as a drawing that moves, with a caption for each step."""
+    """Episodes as an animated drawing, with a caption for each step."""
 
     box: tuple[float, float, float, float]  # left, top, width, height
     still: tuple[Mark, ...]
@@ -76,7 +76,7 @@ class Film:
     legend: str = ""  # of a drawing with many small shapes
 
     def frame(self, t: int) -> Iterator[tuple[Mark, tuple[float, float], float]]:
-        """The shapes that are seen in step t of the first episode, with their shift and turn."""
+        """The visible shapes in step t of the first episode, with their shift and turn."""
         for shape in self.still:
             yield shape, (0.0, 0.0), 0.0
         for part in self.parts:

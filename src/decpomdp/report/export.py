@@ -1,4 +1,4 @@
-"""One agent's controller as a file that does not need this library: source code, a graph, or the plain table.
+"""One agent's controller as a file that does not need this library: source code, a graph, or a table.
 
     json    the table (decpomdp-controller/1), read back by `Team.load`
     python  one module without imports       c    one C99 file without malloc
@@ -6,11 +6,10 @@
 
 Both programs take the same actions as `TeamRunner` with the same seed and episode, to the last bit.
 
-A program contains integers: a plain table if the controller is deterministic, else alias tables. Deterministic: node i
-takes action[i] and moves to move[i][o]. Stochastic: the alias tables from which rollouts draw, one row per
-distribution, so the program takes the same decisions. A row (first, count) has the entries from first to
-first + count - 1; the upper half of 64 random bits chooses the entry, the lower half its outcome (below `cut`: the
-entry's own outcome, otherwise the other one).
+A program contains integers. Deterministic controllers: node i takes action[i] and moves to move[i][o]. Stochastic ones:
+the same alias tables as in rollouts, one row per distribution, so that the program takes the same decisions. A row
+(first, count) has the entries from first to first + count - 1; the upper half of 64 random bits chooses the entry, the
+lower half its outcome (below `cut`: the entry's own outcome, otherwise the other one).
 
 The C file has constant tables and no floating point, and allows any number of instances. Its labels are string literals
 in which everything but letters, digits and a few safe characters is an octal escape: no label can end its string, begin
@@ -58,7 +57,7 @@ def tables_of(controller: Controller) -> ProgramTables:
     Moves after actions that a node never takes lead to node 0, in one entry each.
     """
     starts, taken, moves = start_table(controller), controller.action.argmax(axis=1), controller.transition.copy()
-    met = moves[np.arange(controller.nodes), taken]  # [i, o, j] moves of a controller that never draws
+    met = moves[np.arange(controller.nodes), taken]  # [i, o, j] moves after these actions
     if all(np.all(table.max(axis=-1) == 1.0) for table in (starts, controller.action, met)):
         goals = tuple(map(tuple, met.argmax(axis=2).tolist()))
         plain = {"start": tuple(starts.argmax(axis=1).tolist()), "action": tuple(taken.tolist()), "move": goals}
@@ -147,7 +146,7 @@ def _c_kind(size: int) -> str:
 
 
 def _c_list(parts: Sequence[str]) -> str:
-    """Comma-separated, on lines of their own when they are too long for one."""
+    """Comma-separated; on separate lines if too long for one."""
     lines = [""]
     for part in parts:
         if lines[-1] and len(lines[-1]) + len(part) > WIDTH:
@@ -188,7 +187,7 @@ def dot_quoted(*parts: str) -> str:
 
 
 def svg_source(team: Team, place: int) -> str:
-    """The drawing; links as likely as if every observation were equally likely."""
+    """The drawing, with equally likely observations."""
     agent, controller = team.agents[place], team.controllers[place]
     graph = graph_of(agent, controller, unknown_use(controller), "controller")
     if graph is None:

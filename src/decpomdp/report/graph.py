@@ -1,8 +1,8 @@
 """Drawing of a controller: actions of nodes, moves between them, start nodes, shares of time.
 
 All moves from one node to another are one link. Its label names the observations that lead there, with the probability
-where it is not certain. The share of time fills a node; links that are used more are thicker and darker. Rare links and
-rarely used nodes are left out. The replay has a small drawing: numbers instead of actions, and no labels.
+unless it is certain. The share of time fills a node; links that are used more are thicker and darker. Rare links and
+rarely used nodes are left out. The replay has a small drawing with node numbers instead of actions and without labels.
 """
 
 import math
@@ -181,7 +181,7 @@ class GraphDrawing:
         return (width_of(lines, NARROW) + 8, SMALL * len(lines) + 2) if lines else (4.0, 4.0)
 
     def _extents(self, box: NodeBox) -> tuple[float, float, float]:
-        """Room to the left and right of a box's middle, and its height."""
+        """Space to the left and right of a box's centre, and its height."""
         half, tall, start = SMALL_HALF, SMALL_TALL, 0.0
         if not self.small:
             lines = _lines(box.words)
@@ -204,7 +204,7 @@ class GraphDrawing:
         return self._wire(link, path, x + LOOP - 2, y, "start")
 
     def _wire(self, link: Link, path: str, x: float, y: float, anchor: str) -> Markup:
-        """An arrow, thicker if it is used more; large drawings have labels and wide invisible lines to point at."""
+        """An arrow, thicker if it is used more; large drawings have labels and wide invisible lines for the pointer."""
         used = math.sqrt(min(link.flow / self.most, 1.0))
         thick = THINNEST + (THICKEST - THINNEST) * used * (0.7 if self.small else 1.0)
         wire = {"d": path, "marker_end": f"url(#{self.key}-head)", "stroke_width": f"{thick:.2f}"}
@@ -252,11 +252,11 @@ class GraphDrawing:
 
 
 def _idle(boxes: list[NodeBox], links: list[Link]) -> set[int]:
-    """Nodes to leave out: rarely used or, if the use is not known, not reachable from the start."""
+    """Nodes to leave out: rarely used or, if the use is unknown, unreachable from the start."""
     if boxes[0].share is not None:
         return {box.node for box in boxes if box.start is None and (box.share or 0.0) < IDLE}
     reached = [box.node for box in boxes if box.start is not None]
-    for node in reached:  # grows while it is walked
+    for node in reached:  # grows during the loop
         reached += {link.goal for link in links if link.source == node} - set(reached)
     return {box.node for box in boxes} - set(reached)
 

@@ -4,7 +4,7 @@ Nodes are in rows by their distance from the start along the most used links. Be
 labels: every link has its label in the row next to its source. A link that crosses more rows has a bend in each, and
 links to the same goal share these bends. Order in the rows: barycentre sweeps and exchanges of neighbours, from several
 initial orders; the order with the fewest crossings is used. Positions: every item is moved towards the mean of its
-neighbours, with order and distance kept (least squares by pooling). A crowded row of labels has two or three levels.
+neighbours, subject to order and distance (isotonic regression). A crowded row of labels has two or three levels.
 
 Sources: K. Sugiyama, S. Tagawa, M. Toda. Methods for visual understanding of hierarchical system structures. IEEE
 Transactions on Systems, Man and Cybernetics 1981; E. Gansner, E. Koutsofios, S. North, K.-P. Vo. A technique for
@@ -21,7 +21,7 @@ import numpy as np
 
 STARTS, SWEEPS = 8, 8  # initial orders, and sweeps of each
 BUSY = 1200  # initial orders times wires, at most
-SETTLING = 24  # sweeps for the positions
+SETTLING = 24  # sweeps that compute the positions
 APART, CLEAR = 14.0, 8.0  # pixels between items of a row; between a label and the wire of another level
 WIDEST_ROW = 8  # nodes
 DEEP = 1.3  # rows, as a multiple of the square root of the number of nodes, beyond which rows become wider
@@ -29,11 +29,11 @@ FEWEST_PIXELS = 520.0  # labels get levels only in wider rows
 LEVELS, LEVEL_GAP = 3, 4.0  # of labels; pixels between them
 BETWEEN = 4.0  # weight of the position of a label between two nodes of one row
 NEAREST, FARTHEST, SLOPE = 20.0, 68.0, 0.13  # pixels between rows; more where wires go far sideways
-REMEMBERED = 256  # orders of rows: a page draws every graph twice, and agents often have the same one
+REMEMBERED = 256  # cached orders: a page draws every graph twice, and agents often have equal graphs
 
 XY = tuple[float, float]
 Rows = Sequence[Sequence[int]]  # items from left to right
-Near = Sequence[Sequence[int]]  # [item]: those in the neighbouring rows that it is linked to
+Near = Sequence[Sequence[int]]  # [item]: linked items in the neighbouring rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class GraphItem:
 def depths(count: int, starts: Sequence[int], links: Sequence[tuple[int, int]]) -> list[int]:
     """[i]: the row of every node, in a tree that grows from the start by the earliest link to a new node.
 
-    With the most used links first, usual moves lead downwards. Beyond a depth (`DEEP`) rows become wider instead. Nodes
-    that no link reaches are in the first row; rows have at most `WIDEST_ROW` nodes.
+    If the most used links come first, usual moves lead downwards. Beyond a depth (`DEEP`) rows become wider instead.
+    Unreachable nodes are in the first row; rows have at most `WIDEST_ROW` nodes.
     """
     depth, deepest = dict.fromkeys(starts, 0), math.ceil(DEEP * math.sqrt(count)) - 1
     while len(depth) < count:
@@ -124,7 +124,7 @@ class GraphLayout:
         return self.items[self.chains[w][0]]
 
     def route(self, w: int, tip: float) -> list[XY]:
-        """The points of a wire, ending `tip` before its goal: through all rows or, within a row, by its label's top."""
+        """The points of a wire, ending `tip` before its goal: through all rows or, within a row, over the label."""
         wire, chain, label = self.wires[w], self.chains[w], self.label(w)
         start, end = self._end(chain[0], wire.source, 0.0), self._end(chain[-1], wire.goal, tip)
         if label.between:
@@ -186,7 +186,7 @@ class GraphLayout:
             item.x -= edge
 
     def _tight(self, row: Sequence[int]) -> list[float]:
-        """Smallest distance of each item of a row from the first; items of different levels may be nearer."""
+        """Smallest distance of each item of a row from the first; items on different levels may be closer."""
         shifts = [0.0] * len(row)
         for p in range(1, len(row)):
             own = self.items[row[p]]
@@ -200,7 +200,7 @@ class GraphLayout:
     def _settle(
         self, row: Sequence[int], shifts: Sequence[float], wishes: Sequence[float], weights: Sequence[float]
     ) -> None:
-        """Least squares under order and distance: pool neighbours that would overlap and give them their mean wish."""
+        """Least squares subject to order and distance, by pooling adjacent violators: pools get their mean wish."""
         pools: list[tuple[float, float, int]] = []  # mean wish for the first item, weight, size
         for wish, shift, weight in zip(wishes, shifts, weights, strict=True):
             mean, heavy, size = wish - shift, weight, 1
@@ -213,11 +213,11 @@ class GraphLayout:
             self.items[i].x = first + shift
 
     def _straighten(self, chain: Sequence[int], shifts: Sequence[Sequence[float]]) -> None:
-        """Put all bends of a wire at one x, if it is free in all rows."""
+        """Put all bends of a wire at the same x, if it is free in all rows."""
         xs = [self.items[i].x for i in chain]
 
         def fits(i: int, x: float) -> bool:
-            """Whether both neighbours of item i leave room for it at x."""
+            """Whether item i fits between its neighbours at x."""
             row, shift = self.rows[self.items[i].row], shifts[self.items[i].row]
             p = row.index(i)
             sides = [(q, side) for q, side in ((p - 1, 1), (p + 1, -1)) if 0 <= q < len(row)]
@@ -230,7 +230,7 @@ class GraphLayout:
                 return
 
     def _stack(self) -> None:
-        """Heights: labels on their levels, and more room between rows where wires go far sideways."""
+        """Set heights: labels on their levels, and more space between rows where wires go far sideways."""
         y, items = 0.0, self.items
         for rank, row in enumerate(self.rows):
             if rank:

@@ -1,8 +1,8 @@
 """The learned world on the page of a run from logs: its states, its fit to the logs, and a replay inside it.
 
-The world is a file in the run folder. Its states are described by the team's episodes in it; `fit_of` filters logged
-episodes with the world and compares predictions with logged rewards and observations. A world with an extra first step
-(agents that observe before their first action) is not played.
+The world is a file in the run folder. Its states are described by episodes of the team in it. `fit_of` filters logged
+episodes with the world and compares its predictions with logged rewards and observations. A world with an extra first
+step (for agents that observe before their first action) is not played.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from decpomdp.worlds.flat import FIRST_STEP
 
 Floats = NDArray[np.float64]
 EPISODES = 300  # played in the world for the table of states
-LOGGED = 200  # logged episodes that the world is compared with, at most
+LOGGED = 200  # logged episodes of the comparison, at most
 SHOWN, NEXT = 12, 2  # states in the table, and next states of each
 BINS = 5  # of predicted rewards and of predicted probabilities
 WIDEST = 40  # characters of an observation
@@ -107,7 +107,7 @@ def state_uses(world: DecPOMDP, played: Trajectories) -> list[StateUse]:
 
 
 def fit_table(world: DecPOMDP, episodes: Episodes) -> Iterator[Markup]:
-    """Predicted against logged, in bins of the prediction."""
+    """Predicted against logged values, in bins of the prediction."""
     chosen = episodes.chosen(np.arange(min(LOGGED, episodes.count)))
     paid, seen = fit_of(world, chosen)
     rows = [
@@ -140,7 +140,7 @@ def fit_of(world: DecPOMDP, episodes: Episodes) -> tuple[tuple[Floats, Floats], 
             came.append((likely == y).astype(float))
             joint = moved * world.observation[u][:, y]
             total = joint.sum()
-            belief = joint / total if total > 0 else moved  # an observation that the world excludes
+            belief = joint / total if total > 0 else moved  # the observation is impossible in the world
         expected[r] = belief @ world.reward[acts[r]]
     return (expected, episodes.rewards), (np.concatenate(chances), np.concatenate(came))
 

@@ -10,8 +10,8 @@ from decpomdp.io.runs import RunRecord
 COLUMNS = ("run", "problem", "method", "value", "how", "nodes", "seconds", "seed", "stopped")
 BY_IMPORTANCE = ("run", "value", "method", "problem", "nodes", "seed", "seconds", "stopped", "how")
 GAP = 2  # characters between columns
-MANY = 8  # agents whose sizes are listed one by one, at most
-SUPPORT = 10.0  # an estimate from fewer episodes, effectively, is marked
+MANY = 8  # agents whose sizes are all listed, at most
+SUPPORT = 10.0  # effective number of episodes below which an estimate is marked
 NONE, NO_NUMBER, MARK = "none", "not a number", "!"
 LEGEND = f"{MARK} estimated from fewer than {SUPPORT:.0f} episodes, effectively: unreliable"
 
@@ -36,7 +36,7 @@ def facts_of(record: RunRecord, folder: Path) -> dict[str, Any]:
 
 
 def cells(record: RunRecord, folder: Path) -> tuple[str, ...]:
-    """The same, formatted: one text per column."""
+    """The formatted facts of a run: one text per column."""
     facts = facts_of(record, folder)
     seed = facts["seed"]
     return (
@@ -53,7 +53,7 @@ def cells(record: RunRecord, folder: Path) -> tuple[str, ...]:
 
 
 def complete(record: RunRecord, folder: Path) -> tuple[str, ...]:
-    """The same for other programs: nothing shortened; unknown values are empty, others that are not finite are nan."""
+    """The facts for other programs, not shortened; unknown values are empty, values that are not finite are nan."""
     facts = facts_of(record, folder)
     value = "" if record.value is None else repr(facts["value"]) if facts["value"] is not None else "nan"
     whole = {**facts, "value": value, "nodes": "+".join(map(str, facts["nodes"]))}
@@ -84,7 +84,7 @@ def unsupported(record: RunRecord) -> bool:
 
 
 def in_words(value: float | None, form: str) -> str:
-    """A number; None stands for one that is not finite.
+    """A number as a text; None stands for a number that is not finite.
 
     >>> in_words(1.5, ".3g"), in_words(None, ".3g"), in_words(float("inf"), ".3g")
     ('1.5', 'not a number', 'infinite')
@@ -97,7 +97,7 @@ def in_words(value: float | None, form: str) -> str:
 
 
 def sizes_of(nodes: Sequence[int]) -> str:
-    """Nodes per agent: all of them, or of many agents the range.
+    """Nodes per agent: all sizes or, of many agents, their range.
 
     >>> sizes_of([3, 4]), sizes_of([2] * 16), sizes_of([1, 2] * 8)
     ('3+4', '2 x 16', '1-2 x 16')

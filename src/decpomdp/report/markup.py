@@ -1,4 +1,4 @@
-"""HTML and SVG from data: every text is escaped here, at the one place where text becomes markup.
+"""HTML and SVG from data: all texts are escaped in this module, the only one that turns text into markup.
 
 Labels come from users' files and may contain anything. A plain text that is put into an element or an attribute is
 escaped; only results of `tag`, `join` and `trusted` are not.
@@ -18,13 +18,13 @@ _ROUNDING = 1e-9  # shares are sums of many numbers
 
 
 class Markup(str):
-    """A text that is markup already."""
+    """A text that is already markup."""
 
     __slots__ = ()
 
 
 def text(value: object) -> Markup:
-    """Any value as harmless text."""
+    """Any value as escaped text."""
     return value if isinstance(value, Markup) else Markup(html.escape(_CONTROLS.sub("\ufffd", str(value)), quote=True))
 
 
@@ -45,12 +45,12 @@ def tag(name: str, /, *content: object, **attributes: object) -> Markup:
 
 
 def join(parts: Iterable[object]) -> Markup:
-    """One after the other; None is nothing."""
+    """Concatenated; None is skipped."""
     return Markup("".join(text(part) for part in parts if part is not None))
 
 
 def trusted(content: str) -> Markup:
-    """Our own text: not escaped."""
+    """A text of this package: not escaped."""
     return Markup(content)
 
 
@@ -60,13 +60,13 @@ def own_file(name: str) -> Markup:
 
 
 def light(style: str) -> str:
-    """A style sheet for a file of its own: the light colours of page.css in place of its variables."""
+    """A style sheet for a separate file: variables are replaced by the light colours of page.css."""
     named = dict(reversed(re.findall(r"--([\w-]+): ([^;]+);", own_file("page.css"))))  # the first ones; others print
     return re.sub(r"var\(--([\w-]+)\)", lambda use: re.sub(r"light-dark\((.+?),.+", r"\1", named[use[1]]), style)
 
 
 def data(name: str, value: Any) -> Markup:
-    """JSON for our script, in an element that no browser runs; nothing in it can end that element."""
+    """JSON for the page's script, in an element that browsers do not run; no value can end that element."""
     packed = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII: U+2028 and the like are escaped
     for character in "<>&":
         packed = packed.replace(character, f"\\u{ord(character):04x}")
@@ -87,7 +87,7 @@ def note(words: str) -> Markup:
 
 
 def number(value: float) -> str:
-    """A coordinate: as short as a tenth of a pixel allows."""
+    """A coordinate, rounded to a tenth of a pixel."""
     return f"{value + 0.0:.1f}".removesuffix(".0") if abs(value) >= 0.05 else "0"
 
 

@@ -16,7 +16,7 @@
   };
   const short = (value) => String(Number(value.toPrecision(6)));
 
-  // light or dark, whatever the system prefers
+  // light or dark, overriding the system's preference
   one("#theme").addEventListener("click", () => {
     const root = document.documentElement;
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -177,7 +177,7 @@
   follow();
   if (whose) whose.addEventListener("change", () => choose(whose.value));
 
-  // the drawing: every change of every part takes one of its values
+  // the drawing: set every change of every part to its value in this step
   const drawn = one("#moving"), caption = one("#caption"), moving = recorded.moving;
   const parts = drawn ? all("[data-part]", drawn) : [];
   const applied = {
@@ -210,7 +210,7 @@
     const largest = Math.max(...rewards, 0), least = Math.min(...rewards, 0), span = largest - least || 1;
     const y = (value) => 4 + ((largest - value) / span) * 76;
     const [low, most] = [Math.min(...rewards), Math.max(...rewards)].map(short);
-    one("#range").textContent = `Reward of every step, ${low === most ? `always ${low}` : `from ${low} to ${most}`}; choose one to go there.`;
+    one("#range").textContent = `Reward of every step, ${low === most ? `always ${low}` : `from ${low} to ${most}`}; click one to go there.`;
     chart.setAttribute("viewBox", "0 0 1000 84");
     chart.setAttribute("preserveAspectRatio", "none");
     const parts = [shape("rect", { class: "now", y: 0, width: each, height: 84 })];
@@ -284,7 +284,7 @@
   for (const button of all("[data-go]")) button.addEventListener("click", () => moves[button.dataset.go]());
   slider.addEventListener("input", () => go(Number(slider.value)));
   choice.addEventListener("change", () => { episode = Number(choice.value); begin(); });
-  // keys work on the whole page (it has one replay), except in elements that use these keys themselves
+  // keys work on the whole page (it has one replay), except in elements that use the same keys
   document.addEventListener("keydown", (event) => {
     const key = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" }[event.key];
     const own = "input, select, textarea, .view" + (event.key === " " ? ", button, a, summary" : "");

@@ -1,8 +1,8 @@
 """The page: one self-contained file that opens without a server or a network.
 
 Of one run: facts, controllers, a replay, learning curves, the uncertainty of the learner, details. Of several: a table,
-their curves in common charts, their controllers. A content security policy allows only our own script, by its digest,
-so a label cannot run even if its escaping failed.
+their curves in common charts, their controllers. A content security policy allows only the script of this package, by
+its digest, so that a label could not run even without escaping.
 """
 
 import base64
@@ -25,7 +25,7 @@ from decpomdp.report.replay import panel, replay_from
 STYLES = ("page.css", "graph.css", "scene.css")
 LOG_BYTES = 40_000  # of a log's end
 FEW = 4  # runs whose controllers are unfolded
-MOST_COMPARED = 8  # runs whose curves are drawn: there are as many colours
+MOST_COMPARED = 8  # runs whose curves are drawn; the number of colours
 
 
 def tiles(record: RunRecord) -> Markup:
@@ -67,7 +67,7 @@ def _value(record: RunRecord) -> tuple[str, str, str]:
 
 
 def odd(words: str) -> str | None:
-    """The class of texts that are not numbers, and of unreliable numbers."""
+    """The CSS class of texts that are not numbers and of unreliable numbers; None for others."""
     return "odd" if words in (NONE, NO_NUMBER) or words.endswith(MARK) or "infinite" in words else None
 
 
@@ -105,7 +105,7 @@ def log(folder: Path) -> Markup | None:
 
 
 def save_report(folder: Path, record: RunRecord, summary: Belief | None, text: str, played: bytes | None) -> Path:
-    """Write the summary of the posterior into run.json, the page, and the performance for pages that are made later."""
+    """Write the summary of the posterior into run.json, the page, and the performance for later pages."""
     if summary is not None:
         record.posterior = summary
         write_record(folder, record)
@@ -140,7 +140,7 @@ def write_page(runs: Sequence[ShownRun], path: Path | None = None) -> Path:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a page; names may be bytes that are no text."""
+    """Write a page; names may contain bytes that are not valid text."""
     write_bytes(path, text.encode(errors="backslashreplace"))
     return path
 
@@ -232,7 +232,7 @@ def _several(runs: Sequence[ShownRun]) -> list[Markup]:
 
 
 def _run_trace(name: str, shown: ShownRun) -> RunTrace:
-    """The trace; in a comparison (named) without unreliable values, which would hide the others."""
+    """The trace; in a comparison (with a name) without unreliable values, which would hide the others."""
     trace: Mapping[str, Sequence[Any]] = shown.run.trace
     if name and unsupported(shown.run.record) and "value" in trace:
         trace = {**trace, "value": [None] * len(trace["value"])}
@@ -240,7 +240,7 @@ def _run_trace(name: str, shown: ShownRun) -> RunTrace:
 
 
 def _names(runs: Sequence[ShownRun]) -> list[str]:
-    """The folders' names; whole paths where two are the same."""
+    """The folders' names; full paths for equal names."""
     short = [shown.run.name for shown in runs]
     return [name if short.count(name) == 1 else str(shown.run.folder) for name, shown in zip(short, runs, strict=True)]
 

@@ -1,11 +1,11 @@
 """The source of a run (model, simulator or recorded episodes), how a team uses its controllers there, and a replay.
 
-The team is played with `rollouts`, on the model or the simulator of its run. Without these, recorded episodes are read,
-and each agent's node is filtered: p(node | the agent's history).
+The team is played with `rollouts`, on the model or the simulator of its run. If there is neither, recorded episodes are
+read, and each agent's node is filtered: p(node | the agent's history).
 
-Shares of time are discounted: step t counts discount^t. Without episodes they are not known, and every observation
-counts as equally likely. A run on a model stores them with its replay in its folder, so that later pages need neither
-playing nor compiled code.
+Shares of time are discounted: step t has weight discount^t. Without episodes they are unknown, and all observations
+count as equally likely. A run on a model stores the shares and the replay in its folder, so that later pages do not
+have to play or to load compiled code.
 """
 
 import hashlib
@@ -39,8 +39,8 @@ LONGEST, SHORTEST = 200, 40  # steps of them
 STORED, MOST_BYTES = "performance.bin", 20_000_000  # file in the run folder
 NEGLIGIBLE = 0.001  # steps with a smaller discount are not played
 MOST_STEPS = 10_000_000  # agent-steps played for the shares
-SLOW_EPISODES = 2  # of a simulator that is not quick; they also have to do for the shares
-REPLAYED, REPLAY_STEPS, FEWEST_STEPS = 5, 40, 8  # episodes on the page and their length
+SLOW_EPISODES = 2  # of a simulator that is not quick; they are also used for the shares
+REPLAYED, REPLAY_STEPS, FEWEST_STEPS = 5, 40, 8  # episodes on the page; their usual and smallest length
 MOST_NUMBERS = 100_000  # in the replay, over all agents and steps, so that the page of a large team stays small
 RECORDED_NOTE = (
     "Recorded episodes, those with the highest returns: there is no model or simulator to play the learned team on, so "
@@ -54,7 +54,7 @@ class ShownRun:
 
     run: Run
     source: Source | None = None
-    missing: str = ""  # the reason why there is no source
+    missing: str = ""  # why there is no source
 
     @property
     def seed(self) -> int:
@@ -63,12 +63,12 @@ class ShownRun:
 
     @cached_property
     def performance(self) -> "Performance":
-        """Shares and episodes to replay: stored ones where there are some."""
+        """Shares and episodes to replay; stored ones if there are any."""
         return stored(self) or _performance(self)
 
 
 def shown(run: Run, problem: str | None = None) -> ShownRun:
-    """The run with the named problem or, by default, with its own source, if that still exists."""
+    """The run with the named problem or, by default, with its own source, if this still exists."""
     record = run.record
     if problem is not None:
         return on(run, load_named(problem, record.discount))
@@ -87,7 +87,7 @@ def shown(run: Run, problem: str | None = None) -> ShownRun:
 
 
 def on(run: Run, source: Source) -> ShownRun:
-    """The run with a source; a team of one agent that acts for all plays the centralised model."""
+    """The run with a source; a team of one agent for several plays the centralised model."""
     if isinstance(source, DecPOMDP) and len(run.team.agents) < len(source.agents):
         from decpomdp.planners.common import played_by
 
@@ -140,14 +140,14 @@ def packed(shown: ShownRun) -> bytes | None:
 
 
 def stored(shown: ShownRun) -> Performance | None:
-    """The stored performance of this team on this model; None without one."""
+    """The stored performance of this team on this model; None if there is none."""
     path = shown.run.folder / STORED
     if not isinstance(shown.source, DecPOMDP) or not path.is_file():
         return None
     try:
         content = decode(read_bytes(path, MOST_BYTES), Stored)
     except ValueError:
-        return None  # damaged, or of another version: played again
+        return None  # damaged or of another version: play again
     return content.performance if content.key == _key(shown, shown.source) else None
 
 
@@ -236,8 +236,8 @@ def use_in(episodes: Episodes, team: Team, nodes: Ints | None = None) -> tuple[U
     times = episodes.times()
     weights = float(episodes.discount) ** times.astype(float)
     weights = weights / weights.sum()
-    left = np.flatnonzero(times[1:] > times[:-1])  # rows with a next one
-    # [n, r]: one agent's column of a large team is read much faster
+    left = np.flatnonzero(times[1:] > times[:-1])  # rows with a next step
+    # [n, r]: reading one agent of a large team is much faster in this order
     taken, seen = (np.ascontiguousarray(table.T) for table in (episodes.actions, episodes.observations))
     known = None if nodes is None else np.ascontiguousarray(nodes.T)
     uses = []
@@ -268,7 +268,7 @@ def best_recorded(episodes: Episodes, team: Team) -> Trajectories:
 def filtered(controller: Controller, episodes: Episodes, n: int) -> Floats:
     """[r, i]: probability that agent n was in node i when it chose its action, given its history.
 
-    If the controller gives a recorded action probability 0, the action is ignored: another team acted.
+    If the controller gives a recorded action probability 0, the action is ignored: it was taken by another team.
     """
     seen, taken, first = episodes.observations[:, n], episodes.actions[:, n], episodes.offsets[:-1]
     belief = np.tile(controller.initial, (episodes.count, 1))  # [k, i]

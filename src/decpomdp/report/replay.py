@@ -22,7 +22,7 @@ from decpomdp.report.scenes import grid_film, street_film
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Episodes as plain data, and a film of them where there is a drawing."""
+    """Episodes as plain data, and a film of them if the problem has a drawing."""
 
     content: dict[str, Any]  # for the page's script
     film: Film | None = None
@@ -34,7 +34,7 @@ def animated_replay(shown: ShownRun) -> Replay:
         why = shown.missing or "it was learned from recorded episodes; use --problem to name a problem to play"
         raise InputError(f"{shown.run.folder}: nothing to draw: {why}")
     replay = shown.performance.replay
-    assert replay is not None  # noqa: S101 - there is something to play on
+    assert replay is not None  # noqa: S101 - models and simulators have a replay
     return replay_from(replay, shown.run.team, shown.source)
 
 

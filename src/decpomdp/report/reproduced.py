@@ -1,6 +1,6 @@
-"""The page of `decpomdp reproduce`: the paper's numbers next to ours, as one HTML file, and the same as Markdown.
+"""The page of `decpomdp reproduce`: the paper's numbers next to ours, as one HTML file and as Markdown.
 
-The Markdown names figures by their place below the folder: figures/NAME.png.
+The Markdown links figures relative to the folder: figures/NAME.png.
 """
 
 import base64
@@ -95,7 +95,7 @@ def markdown(shown: Sequence[Section]) -> str:
 
 
 def _run_words(shown: Sequence[Section]) -> str:
-    """Which run this is: quick or full (of what, if both), how many cells, versions, made by which code."""
+    """The run: quick or full (of which experiments, if both), number of cells, versions, code."""
     kinds: dict[str, list[str]] = {}
     for each in shown:
         kinds.setdefault(each.kind, []).append(each.experiment.name)
@@ -106,13 +106,13 @@ def _run_words(shown: Sequence[Section]) -> str:
 
 
 def _seeds_words(each: Section) -> str:
-    """How much was run of one experiment, and where its rows are."""
+    """The effort of one experiment, and the file of its rows."""
     seeds = "seed 0" if each.seeds == 1 else f"seeds 0 to {each.seeds - 1}"
     return f"{each.kind} run, {each.cells} cells, {seeds}; data/{each.experiment.name}.parquet"
 
 
 def _ordered_claims(shown: Sequence[Section]) -> list[tuple[str, ClaimVerdict]]:
-    """All claims with the names of their experiments; those that we do not see first."""
+    """All claims with the names of their experiments; claims that we do not see first."""
     claims = [(each.experiment.name, claim) for each in shown for claim in each.claims]
     return sorted(claims, key=lambda pair: SEEN[pair[1].seen])
 
@@ -123,5 +123,5 @@ def _lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _plain(words: str) -> str:
-    """Text in which nothing is read as Markdown."""
+    """Text with the special characters of Markdown escaped."""
     return SPECIAL.sub(r"\\\1", words)

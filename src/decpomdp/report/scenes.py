@@ -1,10 +1,10 @@
 """Animated scenes: robots, boxes and sites on a grid, or streets with queues and lights.
 
-Grids (`core/scene.py`): a model has its own scene, or that of the built-in problem with the same digest, also if it was
+Grids (`core/scene.py`): a model has its own scene, or that of the built-in problem with the same digest, even if it was
 read from a file.
 
 Streets: one dash per waiting car, the first at the light. A full street has a red end. A light is a dark square with a
-red cross; a green bar shows the direction that may go. Opposite directions are drawn side by side, each on its right.
+red cross; a green bar shows the direction with green. Opposite directions are drawn side by side, each on its right.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,10 +27,10 @@ CELL = 90.0  # pixels of a grid's cell, and between neighbouring lights
 SIDE_BY_SIDE = 38.0  # pixels between robots in one cell
 NOSE = ((0.0, -23.0), (19.0, 14.0), (0.0, 18.0), (-19.0, 14.0))  # a robot that faces up
 TICK = ((0.0, 6.0), (3.0, 3.0), (6.0, 6.5), (13.0, -2.0), (16.0, 1.0), (6.0, 12.0))
-HEAD = 24.0  # above a zone's boxes, where its name stands
+HEAD = 24.0  # height of a zone's name, above its boxes
 LIGHT = 13.0  # half a light
-ROAD, LANE = 15.0, 8.0  # across a street; across one lane, where there are two
-LONGEST = 7.0  # of a car
+ROAD, LANE = 15.0, 8.0  # width of a street; of one lane, if there are two
+LONGEST = 7.0  # length of a car, at most
 EDGE = 8.0
 LEGEND = (
     "Dashes on a street: waiting cars. Red bar: the street is full. Green bar at a light: direction with green. "
@@ -61,7 +61,7 @@ def _is_agent(thing: Thing) -> bool:
 
 
 def _standing(occurring: Sequence[Sequence[Thing]]) -> list[Thing]:
-    """All things but robots, in all their forms; zones first, because they are drawn below the others."""
+    """All things except robots, in all their forms; zones first, because they are drawn below the others."""
     distinct = {tuple(sorted(t.items())): t for things in occurring for t in things if not _is_agent(t)}
     return sorted(distinct.values(), key=lambda thing: thing["kind"] != "zone")
 
@@ -71,7 +71,7 @@ def _standing_part(thing: Thing, things: Sequence[Sequence[Sequence[Thing]]]) ->
 
 
 def _pose(label: str, things: Sequence[Thing]) -> RobotPose | None:
-    """Position and direction of a robot; None: it is not on the grid. Robots in one cell are side by side."""
+    """Position and direction of a robot; None if it is not on the grid. Robots in one cell are side by side."""
     agents = [thing for thing in things if _is_agent(thing)]
     own = next((thing for thing in agents if str(thing["label"]) == label), None)
     if own is None:
@@ -135,7 +135,7 @@ def street_film(streets: StreetMap, scenes: Sequence[Sequence[StreetScene]]) -> 
 
 
 def _green(at: Place, agent: int, green: Sequence[Sequence[int]]) -> Part:
-    """A green bar along the direction that may go, in an area to click."""
+    """A green bar along the direction with green, in a clickable area."""
     bar = _line("go", (-LIGHT + 1.0, 0.0), (LIGHT - 1.0, 0.0), 6.0)
     hand = _rect("hand", -LIGHT, -LIGHT, 2 * LIGHT, 2 * LIGHT, 4.0)
     turn = _each(green, lambda way: 90.0 if way == COLUMN else 0.0)
@@ -144,7 +144,7 @@ def _green(at: Place, agent: int, green: Sequence[Sequence[int]]) -> Part:
 
 
 def _both_ways(streets: Sequence[Street]) -> bool:
-    """Whether any road is driven in both directions."""
+    """Whether any road has both directions."""
     ways = set()  # axis, row or column, forwards
     for street in streets:
         axis = 0 if street.start[1] == street.stop[1] else 1

@@ -14,7 +14,7 @@ from decpomdp.core.agent import edges_of
 from decpomdp.core.text import plain
 
 RARE = 0.005  # choices less likely than this are left out
-FEW = 5  # choices that are named if all are rare; observations that are named if they lead to the same node
+FEW = 5  # named choices if all are rare; named observations that lead to the same node, at most
 
 
 def team_in_words(team: Team) -> list[str]:
@@ -58,7 +58,7 @@ def _moves(agent: Agent, rows: NDArray[np.float64]) -> str:
 
 
 def _goals(agent: Agent, rows: NDArray[np.float64]) -> list[tuple[str, str]]:
-    """(node, the observations that lead there) of rows[o, j]; the last one may be the rest, with an empty text."""
+    """(node, the observations that lead there) of rows[o, j]; the last entry may be for all others, with "" as text."""
     places: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
         places.setdefault(_nodes(row), []).append(place)
@@ -85,7 +85,7 @@ def _observations(agent: Agent, places: Sequence[int]) -> str:
 
 
 def _joined(boxes: list[list[tuple[int, int]]], axis: int) -> list[list[tuple[int, int]]]:
-    """Boxes of bins, [axis] (first, last), of which neighbours along one axis are joined."""
+    """Boxes of bins, [axis] (first, last), with neighbours along one axis joined."""
     result: list[list[tuple[int, int]]] = []
     for box in sorted(boxes, key=lambda box: (box[:axis], box[axis + 1 :], box[axis])):
         last = result[-1] if result else None
@@ -98,7 +98,7 @@ def _joined(boxes: list[list[tuple[int, int]]], axis: int) -> list[list[tuple[in
 
 
 def _sides(edges: dict[str, list[float]], box: Iterable[tuple[int, int]]) -> Iterator[str]:
-    """The range of every number in a box of bins; a number that may be anything is left out."""
+    """The range of every number in a box of bins; unbounded numbers are left out."""
     for (name, ends), (first, last) in zip(edges.items(), box, strict=True):
         low = f"{ends[first - 1]:.6g}" if first > 0 else ""
         high = f"{ends[last]:.6g}" if last < len(ends) else ""
@@ -113,7 +113,7 @@ def _nodes(row: NDArray[np.float64]) -> str:
 
 
 def _likely(row: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The choices to name, the likeliest first; only a few where all are rare."""
+    """The choices to name, the likeliest first; only a few if all are rare."""
     ordered = np.argsort(-row, kind="stable")
     return ordered[row[ordered] >= RARE] if row.max() >= RARE else ordered[:FEW]
 

@@ -8,9 +8,9 @@
  * Give -1 as the first observation when nothing is seen before the first action. Actions and observations are numbers
  * from 0; an observation out of range gives -1 and changes nothing.
  *
- * Chance: decision t of an episode uses two numbers of 64 bits, SplitMix64 at a place of its own, so that the same
- * seed and the same episode give the actions that decpomdp.TeamRunner(team, seed, episode) takes. To draw them
- * elsewhere, use the functions that end in _with.
+ * Random numbers: decision t of an episode uses two numbers of 64 bits, SplitMix64 at a position that depends on t.
+ * So the same seed and episode give the actions of decpomdp.TeamRunner(team, seed, episode). To use other random
+ * numbers, use the functions that end in _with.
  */
 #include <stdint.h>
 
