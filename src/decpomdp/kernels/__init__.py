@@ -1,4 +1,4 @@
-"""Loops over array elements, compiled. Arrays, scalars and NamedTuples of arrays in; no validation, no exceptions.
+"""Compiled loops over array elements. Arguments are arrays, scalars and NamedTuples of arrays; no validation.
 
 Kernels draw random numbers only through `sampling.draw`, a pure function of (key, counter): the result of a kernel
 is a function of its arguments, for any number of threads.

@@ -6,9 +6,9 @@ and choice c (an action; or, when memory is learned, the next node after seeing 
   S(i, c) = sum w_t (G_t - b_t),   W(i, c) = sum w_t   over the visits of i that chose c,   V(i) = S(i, .) / W(i, .)
   A(i, c) = (S(i, c) - V(i) W(i, c)) / (W(i, c) + PRIOR),   centred under the softmax probabilities of i.
 
-The Fisher matrix of a softmax makes the natural gradient of the value the advantage itself: no division by the
-probability of the choice, so a rare good choice rises as fast as a common one. Dividing by the root mean square over
-visits makes the step independent of the scale of rewards.
+For a softmax the natural gradient of the value is the advantage itself, not divided by the probability of the choice.
+So the logit of a rare good choice rises as fast as that of a common one. Dividing by the root mean square over visits
+makes the step independent of the scale of rewards.
 """
 
 import numpy as np
@@ -18,9 +18,9 @@ from decpomdp.kernels.compiled import inlined, kernel
 from decpomdp.kernels.machines import ROOT, PlayedBatch
 from decpomdp.kernels.sampling import fill_alias
 
-PRIOR = 5.0  # visits of weight 1 without any advantage: a choice seen once or twice has little effect
+PRIOR = 5.0  # pseudo-visits of weight 1 with advantage 0: a choice seen once or twice has little effect
 LARGEST = 1.0  # change of a logit in one update, at most
-DEPTH = 6.907755278982137  # ln 1000: logits stay within this below the best, so that no choice is ruled out
+DEPTH = 6.907755278982137  # ln 1000: largest distance of a logit from the best one, so that no choice is ruled out
 
 
 @kernel

@@ -7,8 +7,8 @@ With q = (q_1, ..., q_N) the joint node, M_n[a, o][j, i] = transition_n[i, a, o,
 
 The Kronecker product is applied one agent at a time, as matrix products; zeros of the model are skipped.
 
-The flow: the next occupancy, and the value of every move. With M_n as above, F[s, q] an occupancy now and V[s, q]
-the value one step on, A_u(s1, q) = sum_s transition[u, s, s1] F(s, q):
+The flow: the next occupancy, and the value of every move. With M_n as above, F[s, q] the current occupancy, V[s, q] the
+value one step later, and A_u(s1, q) = sum_s transition[u, s, s1] F(s, q):
 
   forward:  F'(s1, q1) = discount * sum_u sum_y observation[u, s1, y] (M_1^T x ... x M_N^T A_u(s1, .))(q1)
   moves_n[a, o, j, i] = discount * M_n[a, o][j, i] * sum over u, y with parts a, o of agent n, s1, the others' nodes:
@@ -25,7 +25,7 @@ from decpomdp.kernels.model import FactoredModel, SparseRows
 
 
 class JointMoves(NamedTuple):
-    """All agents' M_n, laid end to end."""
+    """All agents' M_n, concatenated."""
 
     nodes: NDArray[np.int64]  # [n]
     observations: NDArray[np.int64]  # [n]
@@ -85,10 +85,10 @@ def backup(
     v: NDArray[np.float64],  # [s, q]
     out: NDArray[np.float64],  # [s, q] added to
 ) -> None:
-    """Add the later value after joint actions first .. end - 1 to `out`; with all of them, B v without the rewards."""
+    """Add the later value of joint actions first .. end - 1 to `out`; for all joint actions, B v without rewards."""
     states, joint = v.shape
     transition, observation = model.transition, model.observation
-    ahead = np.empty((states, joint))  # value after s1 under the present joint action
+    ahead = np.empty((states, joint))  # value after s1 under this joint action
     one, other = np.empty(joint), np.empty(joint)
     for u in range(first, end):
         for s1 in range(states):
@@ -127,7 +127,7 @@ def forward(
     f: NDArray[np.float64],  # [s, q]
     out: NDArray[np.float64],  # [s1, q1] added to
 ) -> None:
-    """Add the occupancy one step on."""
+    """Add the occupancy one step later."""
     states, joint = f.shape
     observation = model.observation
     arrived = np.empty((states, joint))
@@ -150,7 +150,7 @@ def count_moves(
     model: FactoredModel,
     moves: JointMoves,
     f: NDArray[np.float64],  # [s, q] now
-    v: NDArray[np.float64],  # [s1, q1] one step on
+    v: NDArray[np.float64],  # [s1, q1] one step later
     out: NDArray[np.float64],  # flat like moves.table: agent n from place[n], [a, o, j, i]; added to
 ) -> None:
     """Add the value of every move of every agent, weighted by its frequency."""

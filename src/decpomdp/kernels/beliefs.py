@@ -9,7 +9,7 @@ Lower bound: max_i b . vector_i. Upper bound: the smaller of the informed bound 
 
   sum_s b(s) corner(s) + min_p drop_p min_{s in p} b(s) / b_p(s),     drop_p = value_p - sum_s b_p(s) corner(s) <= 0
 
-over the points p whose states are all in b; points are in linked lists by their first state, so that few are looked at.
+over the points p whose states are all in b; points are in linked lists by their first state, so that few are checked.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from decpomdp.kernels.model import FactoredModel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-TINY = 1e-30  # states less likely than this are dropped from a belief: products of smaller numbers would vanish
+TINY = 1e-30  # states less likely than this are dropped from a belief: products of smaller numbers may underflow
 
 
 class BeliefPoints(NamedTuple):
@@ -54,7 +54,7 @@ class Scratch(NamedTuple):
 
 @kernel
 def scratch_for(states: int, symbols: int, widest: int) -> Scratch:
-    """Allocate them."""
+    """Allocate the temporary arrays."""
     return Scratch(
         np.zeros(states),
         np.empty(states, np.int64),
@@ -93,7 +93,7 @@ def foresee(model: FactoredModel, u: int, states: Ints, weights: Floats, scratch
     scratch.first[0] = 0
     for k in range(seen):
         scratch.first[k + 1] = scratch.first[k] + scratch.count[scratch.seen[k]]
-        scratch.count[scratch.seen[k]] = scratch.first[k]  # from here on: where the next entry goes
+        scratch.count[scratch.seen[k]] = scratch.first[k]  # from here on: position of the next entry
     for k in range(touched):
         s1 = scratch.touched[k]
         for e in range(observation.offsets[base + s1], observation.offsets[base + s1 + 1]):
@@ -111,7 +111,7 @@ def foresee(model: FactoredModel, u: int, states: Ints, weights: Floats, scratch
 def best_vector(
     vectors: Floats, count: int, states: Ints, weights: Floats, slack: float, scores: Floats
 ) -> tuple[int, float]:
-    """The vector with the highest value, and that value; the first one that is at most `slack` (of the mass) worse."""
+    """The first vector whose value is at most `slack` times the mass below the highest one, and its value."""
     scores[:count] = 0.0
     mass = 0.0
     for k in range(len(states)):
@@ -216,9 +216,9 @@ def toward(
     out_states: Ints,
     out_weights: Floats,
 ) -> tuple[int, float]:
-    """The successor by which the bounds are furthest apart, under the action that the upper bound prefers.
+    """The successor with the largest excess, under the action with the best upper bound.
 
-    Returns its number of states and how much its gap, times its probability, exceeds `target`.
+    Returns its number of states and its excess: probability * (gap between the bounds - `target`).
     """
     scratch = scratch_for(model.reward.shape[1], model.symbols, model.widest)
     values, scores = np.empty(model.reward.shape[0]), np.empty(count)
@@ -255,9 +255,9 @@ def successor(scratch: Scratch, k: int, out_states: Ints, out_weights: Floats) -
 def furthest(
     model: FactoredModel, points: BeliefPoints, p: int, chances: Floats, out_states: Ints, out_weights: Floats
 ) -> tuple[int, float]:
-    """Of one random successor of point p for every action, the one furthest from all points in the 1-norm.
+    """Draw a successor of point p for every action, and choose the one furthest from all points in the 1-norm.
 
-    Returns its number of states and that distance. chances[u] in [0, 1) draws the joint observation after u.
+    Returns its number of states and the distance. chances[u] in [0, 1) draws the joint observation after u.
     """
     scratch = scratch_for(model.reward.shape[1], model.symbols, model.widest)
     own = slice(points.offsets[p], points.offsets[p + 1])

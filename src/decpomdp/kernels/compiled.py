@@ -1,8 +1,8 @@
-"""The decorators of our kernels, and the cache folder of compiled code.
+"""The decorators of kernels, and the cache folder of compiled code.
 
 numba's cache finds compiled code by the file and line of a function. It does not notice a change of a callee in another
 file, and it fails on an index that names a class which no longer exists. The folder is therefore named after a digest
-of all kernel sources: changed sources start with an empty folder, and the folder of the sources before is deleted.
+of all kernel sources: if sources change, a new folder is used, and the previous one is deleted.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ CONFIG: Any = numba.config
 
 
 def cache_folder() -> str | None:
-    """The cache folder: below NUMBA_CACHE_DIR, else next to the sources, else in the user's cache folder.
+    """The cache folder: below NUMBA_CACHE_DIR, otherwise next to the sources or in the user's cache folder.
 
-    None if none of them can be written: code is then compiled in every process.
+    None if none of them is writable: code is then compiled in every process.
     """
     files = sorted(SOURCES.glob("*.py"))
     if not files:
@@ -50,7 +50,7 @@ FOLDER = cache_folder()
 
 
 def _compiled(function: F, **options: Any) -> F:
-    """Compile on first use, release the GIL, divide as numpy does; keep the result on disk if possible."""
+    """Compile on first use, release the GIL, divide like numpy; cache the result on disk if possible."""
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     if FOLDER is None:
         return cast(F, numba.njit(**options)(function))
@@ -68,15 +68,15 @@ def kernel(function: F) -> F:
 
 
 def helper(function: F) -> F:
-    """A function that only kernels call: compiled once for all of them, without an entry from Python.
+    """A function that only kernels call: compiled once for all of them, without a wrapper for Python.
 
-    Its sums keep their order, also below `reordered`: numba would pass that option on to callees that do not set it.
+    Its sums keep their order even in `reordered` kernels: numba passes that option on to callees that do not set it.
     """
     return _compiled(function, no_cpython_wrapper=True, fastmath=False)
 
 
 def inlined(function: F) -> F:
-    """A piece of a kernel, compiled into each of its callers: for the innermost loops, because it multiplies code."""
+    """A part of a kernel, compiled into each of its callers: only for innermost loops, because it duplicates code."""
     return cast(F, numba.njit(inline="always", error_model="numpy")(function))
 
 

@@ -1,6 +1,6 @@
-"""Weighted constraint problems: one choice per variable, one table of payoffs per tuple of variables, best sum.
+"""Weighted constraint problems: choose a value of every variable; maximise the sum of tables over their variables.
 
-Every table j joins one variable of each agent, scope[j, n]; its column u stands for the choices parts[u, n]. The sum
+Every table j has one variable of each agent, scope[j, n]; its column u belongs to the choices parts[u, n]. The sum
 of table maxima bounds the best total. `share_out` tightens that bound by moving payoff between tables and variables
 without changing any total (dual block descent, "MPLP": Globerson & Jaakkola 2007); `search` is depth-first branch and
 bound on the remaining tables. allowed[v, c] says which choices a variable has.
@@ -63,7 +63,7 @@ def climb(
     tables: NDArray,
     scope: NDArray,
     strides: NDArray,
-    starts: NDArray,  # [v + 1] where the list of a variable's tables begins
+    starts: NDArray,  # [v + 1] first entry of each variable in `listed`
     listed: NDArray,  # tables of every variable
     owner: NDArray,  # [v] agent
     allowed: NDArray,
@@ -136,7 +136,7 @@ def search(
     listed: NDArray,
     order: NDArray,  # [v] variables in the order of branching
     allowed: NDArray,  # [v, c]
-    floor: float,  # totals up to this are of no interest
+    floor: float,  # totals up to this are ignored
     limit: int,  # nodes to visit at most
     choice: NDArray,  # [v] out: the best choices
 ) -> tuple[float, float, int]:
@@ -146,7 +146,7 @@ def search(
     """
     count, size = single.shape
     fixed = np.full(count, -1, np.int64)
-    at = np.empty((count + 1, len(tables)))  # [depth, j] best entry left in every table
+    at = np.empty((count + 1, len(tables)))  # [depth, j] largest remaining entry of every table
     for j in range(len(tables)):
         at[0, j] = table_best(tables[j], scope[j], parts, allowed, fixed)
     bounds = np.empty(count + 1)

@@ -1,22 +1,22 @@
 """The expectation step of one agent on one chunk of episodes: filter forward, count backward.
 
-The recursions of an HMM whose transition matrix depends on (action, observation) become matrix products when the
-episodes that share (a, o) at a step stand next to each other. `Slots` keeps the steps of a chunk in that order: all
-steps with the pair (a_t, o_{t+1}) leading on from them together, ordered by time; steps with which an episode ends
-stand last, as if they had a pair of their own. A place in that order is a *slot*. With p_t the filter's normaliser:
+The recursions of an HMM whose transition matrix depends on (action, observation) become matrix products if the
+episodes that share (a, o) at a step are stored next to each other. `Slots` stores the steps of a chunk in that order:
+grouped by the pair (a_t, o_{t+1}), then sorted by time; the last steps of episodes form a separate group at the end. A
+position in that order is a *slot*. With p_t the filter's normaliser:
 
   filter   alpha_t(j) = act[a_t, j] sum_i alpha_{t-1}(i) move[pair, i, j] / p_t
   count    B_t(i) = nu_t + sum_j move[pair, i, j] C_{t+1}(j),   C_t(j) = act[a_t, j] B_t(j) / p_t
            visits[a, i] += alpha_t(i) B_t(i),   moves[pair, i, j] += alpha_t(i) C_{t+1}(j)   (times move, by the caller)
 
-One backward pass serves all end times at once: the cost is linear in the length of an episode, for any rewards.
-The products run in BLAS, which must be set to one thread (the chunks are the parallel work). Tables of single
-precision make everything but the tally single; a step whose p_t is below the smallest normal number counts as
-impossible.
+One backward pass handles all end times at once: the cost is linear in the length of an episode, for any rewards.
+The products run in BLAS, which must be set to one thread (the chunks are processed in parallel). With tables in single
+precision, everything except the tally is in single precision; a step whose p_t is below the smallest normal number
+counts as impossible.
 
-Nothing overflows: C_t(j) of a node that the path so far all but excludes may grow without limit along an episode (the
-data may like that node better at every step) and is held at `most` in double precision. It is then multiplied by how
-likely the node is, which is 0, or so small that paths through it were lost to rounding before.
+C_t(j) of a node that is almost impossible given the path so far may grow without limit along an episode. In double
+precision it is clipped at `most` to avoid overflow. It is later multiplied by the probability of the node, which is 0
+or so small that paths through the node were already lost to rounding.
 """
 
 from typing import NamedTuple
@@ -46,7 +46,7 @@ def own_ratios(
     log_cap: float,
     ratios: NDArray[np.float64],  # [r] out
 ) -> None:
-    """ratios[r]: how much likelier the agent's actions so far in the episode are under its controller, cut at a cap."""
+    """ratios[r]: the probability of the agent's actions up to row r, controller over behaviour, capped."""
     for k in range(len(offsets) - 1):
         total = 0.0
         for row in range(offsets[k], offsets[k + 1]):
@@ -57,16 +57,16 @@ def own_ratios(
 class Slots(NamedTuple):
     """The steps of one agent in one chunk of episodes, pair by pair, each in order of time."""
 
-    groups: NDArray[np.int64]  # [pair + 1, t + 1] first slot of every pair and time; the last pair: episodes' ends
-    onward: NDArray[np.int32]  # [slot] where the episode's next step is; -1 at its end
-    before: NDArray[np.int32]  # [slot] where its last step was; -1 at its beginning
+    groups: NDArray[np.int64]  # [pair + 1, t + 1] first slot of every pair and time; the last pair: last steps
+    onward: NDArray[np.int32]  # [slot] slot of the episode's next step; -1 at its end
+    before: NDArray[np.int32]  # [slot] slot of its previous step; -1 at its beginning
     action: NDArray[np.int16]  # [slot]
     rows: NDArray[np.int64]  # [slot] row in the episodes' arrays
-    first: NDArray[np.int16]  # [slot] at t = 0: 0 when nothing was seen before the first action, 1 + o when o was
+    first: NDArray[np.int16]  # [slot] at t = 0: 1 + the observation before the first action, 0 without one
 
 
 class FilterTables(NamedTuple):
-    """A possibly sub-normalised controller, laid out for the products."""
+    """A possibly sub-normalised controller, in the layout of the products."""
 
     initial: NDArray[np.floating]  # [1 + o, i]
     act: NDArray[np.floating]  # [a, i]
@@ -106,7 +106,7 @@ def filter_chunk(slots: Slots, tables: FilterTables, alpha: NDArray, inverse: ND
 def _normalise(
     scratch: NDArray, row: int, act: NDArray, action: int, alpha: NDArray, inverse: NDArray, slot: int
 ) -> None:
-    """alpha[slot] = scratch[row] * act[action] / p. A p too small for 1 / p to be a number counts as none."""
+    """alpha[slot] = scratch[row] * act[action] / p; 0 if p is below the smallest normal number."""
     total = act.dtype.type(0)
     for i in range(alpha.shape[1]):
         total += scratch[row, i] * act[action, i]
@@ -138,7 +138,7 @@ def count_chunk(
     """Add the chunk's soft counts to `tally`."""
     nodes, pairs = alpha.shape[1], slots.groups.shape[0] - 1
     most = alpha.dtype.type(np.finfo(alpha.dtype).max * 1e-12)  # a sum over all slots stays finite
-    held = alpha.itemsize == 8  # single precision is not: what it loses is to be noticed
+    held = alpha.itemsize == 8  # in single precision the caller detects lost counts
     weights = np.empty(len(inverse), alpha.dtype)  # [slot]
     for slot in range(len(weights)):
         weights[slot] = nu[slots.rows[slot]]
@@ -176,7 +176,7 @@ def _total(
         if high > low:
             np.dot(alpha[low:high].T, carried[low:high], moves)
             np.dot(weights[low:high], alpha[low:high], here)
-            action = slots.action[low]  # that of all slots of the pair
+            action = slots.action[low]  # the same for all slots of the pair
             _add(moves, here, tables.move[pair], tally.moves[pair], tally.visits[action])
     for slot in range(slots.groups[pairs, 0], slots.groups[pairs, -1]):
         for i in range(alpha.shape[1]):
@@ -185,7 +185,7 @@ def _total(
 
 @helper
 def _add(moves: NDArray, here: NDArray, move: NDArray, counts: NDArray, visits: NDArray) -> None:
-    """counts += moves, visits += here + sum_j moves[., j] move[., j]; j in its order."""
+    """counts += moves, visits += here + sum_j moves[., j] move[., j], in the order of j."""
     for i in range(len(here)):
         ahead = move.dtype.type(0)
         for j in range(len(here)):

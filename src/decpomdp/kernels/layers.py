@@ -16,7 +16,7 @@ from decpomdp.kernels.model import OutcomeModel
 
 @inlined
 def value_of(model: OutcomeModel, s: int, u: int, onward: NDArray, values: NDArray) -> float:
-    """The value of taking u in s and moving by onward[y]."""
+    """The value of taking u in s and moving to onward[y]."""
     place = u * model.reward.shape[1] + s
     ahead = 0.0
     for e in range(model.offsets[place], model.offsets[place + 1]):
@@ -48,7 +48,7 @@ def values_at(
     values: NDArray,  # [s, next q]
     out: NDArray,  # [s, q] filled at the pairs
 ) -> tuple[float, float]:
-    """The same backup at some pairs only; the least and the greatest change."""
+    """The same backup at some pairs only. Returns the smallest and the largest change."""
     least, most = np.inf, -np.inf
     for p in range(len(state)):
         s, q = state[p], node[p]
@@ -68,9 +68,9 @@ def deviate(
     beside: NDArray,  # [p, y] joint next node when agent n goes to node 0
     stride: int,
     nodes: int,  # of agent n in the next layer
-    after: NDArray,  # [s, next q] set to what agent n alone could bring about
+    after: NDArray,  # [s, next q] set where agent n alone could lead the team
 ) -> None:
-    """Mark what one step may lead to when agent n does anything and moves anywhere."""
+    """Mark all pairs after one step in which agent n takes any action and moves to any node."""
     states = model.reward.shape[1]
     for p in range(len(state)):
         for a in range(model.actions[n]):
@@ -90,12 +90,12 @@ def gains(
     state: NDArray,  # [k]
     weight: NDArray,  # [k]
     beside: NDArray,  # [k, y] joint next node when agent n goes to node 0
-    stride: int,  # between joint next nodes when agent n goes to the next one
+    stride: int,  # between joint next nodes, for consecutive nodes of agent n
     values: NDArray,  # [s, next q]
     earned: NDArray,  # [i, a] added to
     ahead: NDArray,  # [i, a, o, j] added to
 ) -> None:
-    """What agent n's node i earns by taking a, and by going to node j after taking a and seeing o; others fixed."""
+    """Add the reward of taking a in agent n's node i, and the value of moving to j after a and o; others fixed."""
     states = model.reward.shape[1]
     choices, nodes = earned.shape[1], ahead.shape[3]
     for k in range(len(state)):
@@ -126,7 +126,7 @@ def joint_payoffs(
     values: NDArray,  # [s, next q]
     out: NDArray,  # [j, u]
 ) -> None:
-    """out[j, u]: reward and later value when the agents of joint label j take u and then move by the table."""
+    """out[j, u]: reward and later value if the agents of joint label j take u and then move by the table."""
     joint, states = model.reward.shape
     agents = labels.shape[1]
     for j in range(len(groups) - 1):
@@ -151,10 +151,10 @@ def reach(
     actions: NDArray,  # [q]
     onward: NDArray,  # [q, y]
     here: NDArray,  # [s, q] whether it is reachable
-    after: NDArray,  # [s, next q] set where the next pair is reachable
-    used: NDArray,  # [q, y] set where y may be seen
+    after: NDArray,  # [s, next q] set if the next pair is reachable
+    used: NDArray,  # [q, y] set if y is possible
 ) -> bool:
-    """Mark the pairs that are reachable in one step of a layer; whether any was new."""
+    """Mark the pairs reachable in one step from a layer. Returns whether any was new."""
     states = model.reward.shape[1]
     new = False
     for s in range(states):
@@ -182,7 +182,7 @@ def mapping_payoffs(groups: NDArray, state: NDArray, weight: NDArray, values: ND
 
 @kernel
 def best_joint_node(state: NDArray, weight: NDArray, values: NDArray) -> int:
-    """The joint node with the highest value when all labels are mapped to it; the first of equals."""
+    """The joint node with the highest value if all labels are mapped to it; the first one if tied."""
     worth = np.zeros(values.shape[1])
     belief = np.zeros(len(values))
     for k in range(len(state)):
@@ -207,9 +207,9 @@ def ascend(
     close: float,
     chosen: NDArray,  # [variable] improved in place
 ) -> float:
-    """The agents take turns at best responses: nodes for their labels while the others' are fixed. Returns the value.
+    """Alternating best responses: nodes for one agent's labels while the others' are fixed. Returns the value.
 
-    A node is replaced only by a better one, so the value never falls; ends when a round gains at most `close`.
+    A node is replaced only by a better one, so the value never falls. Ends when a round gains at most `close`.
     """
     agents = len(nodes)
     worth = -np.inf

@@ -1,22 +1,21 @@
-"""Deterministic and softened machines, for learning by interaction: how they choose, and how they play.
+"""Deterministic and softened machines, for learning by interaction: choices, episodes and folding.
 
-A machine is a Moore machine with a root: node 0 is where an episode begins, before anything was seen; it never acts.
-On the first observation, or on nothing (the last column of `move`, which is also index -1), the root leads to the
-node that acts first. From then on node i takes action[i] and on observation o goes to move[i, o].
+A machine is a Moore machine with a root, node 0, in which every episode begins; the root never acts. On the first
+observation, or without one (the last column of `move`, which is also index -1), the root moves to the first node that
+acts. From then on node i takes action[i] and on observation o moves to move[i, o].
 
-Random numbers are addressed by position: lane 0 of a step is the world's, lane 1 + n agent n's. Two teams that act
-alike in a situation get the same random numbers, which makes paired comparisons precise. One draw of 64 bits
-serves an agent's move and action, 16 bits for the place in an alias table and 16 for its cut: probabilities are
+Random numbers are addressed by position: lane 0 of a step is for the model, lane 1 + n for agent n. Two teams that act
+alike in a situation get the same random numbers, which makes paired comparisons precise. One draw of 64 bits is used
+for an agent's move and action, each with 16 bits for the entry of an alias table and 16 for its cut: probabilities are
 exact to 2^-16, far below the rate of exploration.
 
-A model is played in blocks of episodes, step by step side by side: an episode is a chain of look-ups each of which
-needs the one before, and the processor can overlap the chains of different episodes.
+A model is played in blocks of episodes that advance in lockstep: an episode is a chain of dependent look-ups, and the
+processor can overlap the chains of different episodes.
 
-Folding merges the nodes of a machine that its visits do not distinguish. Two nodes can be one when they take the same
-action and, on every observation that was visited at both, lead to nodes that can be one; merging a pair may force the
-merging of others. An edge that was never visited is taken over from the partner, if it was visited there. Finding the
-smallest such machine is NP-hard; merging greedily, pair by pair in the given order, is quick and in small machines as
-good.
+Folding merges the nodes of a machine that its visits do not distinguish. Two nodes can be merged if they take the same
+action and, on every observation that was visited at both, lead to nodes that can be merged; merging a pair may force
+further merges. An edge that was visited at only one of the nodes is used for both. Finding the smallest such machine is
+NP-hard; greedy merging, pair by pair in the given order, is fast and, for small machines, as good.
 """
 
 from typing import NamedTuple
@@ -38,12 +37,12 @@ class Machines(NamedTuple):
     """A deterministic team. Smaller machines and alphabets are padded."""
 
     action: NDArray[np.int32]  # [n, i]
-    move: NDArray[np.int32]  # [n, i, o] the last column: nothing was seen
+    move: NDArray[np.int32]  # [n, i, o] the last column: no observation
     actions: NDArray[np.int64]  # [n] sizes of the alphabets
 
 
 class RandomWindow(NamedTuple):
-    """When and how much each agent acts at random instead of following its machine."""
+    """The steps begin .. end - 1, in which agent n takes a random action with probability rates[n]."""
 
     begin: int
     end: int
@@ -64,7 +63,7 @@ class Soft(NamedTuple):
 class PlayedBatch(NamedTuple):
     """A batch of recorded episodes."""
 
-    observations: NDArray[np.int16]  # [k, t, n] seen before the action; -1: nothing
+    observations: NDArray[np.int16]  # [k, t, n] before the action; -1: none
     actions: NDArray[np.int16]  # [k, t, n]
     nodes: NDArray[np.int16]  # [k, t, n]
     rewards: NDArray[np.float64]  # [k, t]
@@ -81,7 +80,7 @@ def stray(machines: Machines, window: RandomWindow, n: int, action: int, bits: n
 
 @inlined
 def decide(entry: int, chance: int) -> int:
-    """The outcome of an alias entry: its own below the cut, else the other. Without a branch to guess."""
+    """The outcome of an alias entry, without a branch: its own below the cut, otherwise the other."""
     return (entry >> (0 if chance < (entry >> 32) else 16)) & 0xFFFF
 
 
@@ -146,7 +145,7 @@ def sample_batch(
 
 @kernel
 def count_edges(played: PlayedBatch, visits: NDArray[np.int64]) -> None:
-    """Add to visits[n, i, o] how often agent n left node i on o (the last column: on nothing)."""
+    """Add to visits[n, i, o] how often agent n left node i on o (the last column: no observation)."""
     for k in range(len(played.lengths)):
         for n in range(visits.shape[0]):
             node = ROOT
@@ -156,7 +155,7 @@ def count_edges(played: PlayedBatch, visits: NDArray[np.int64]) -> None:
 
 
 class Block(NamedTuple):
-    """Episodes that are played side by side."""
+    """Episodes that are played in lockstep."""
 
     keys: NDArray[np.uint64]  # [b]
     states: NDArray[np.int64]  # [b]
@@ -175,7 +174,7 @@ def empty_block(agents: int) -> Block:
 
 @helper
 def begin_block(model: AliasModel, seed: np.uint64, first: int, size: int, block: Block) -> None:
-    """Start the episodes first .. first + size - 1 side by side."""
+    """Start the episodes first .. first + size - 1 of a block."""
     for b in range(size):
         block.keys[b] = stream(seed, first + b)
         block.states[b] = pick(model.start, 0, draw(block.keys[b], 0))
@@ -185,7 +184,7 @@ def begin_block(model: AliasModel, seed: np.uint64, first: int, size: int, block
 
 @inlined
 def advance(model: AliasModel, block: Block, b: int, u: int, counter: int) -> float:
-    """Joint action u in episode b: the reward; state and observations change."""
+    """Take joint action u in episode b; returns the reward, updates state and observations."""
     state = block.states[b]
     reward = model.reward[u, state]
     outcome = pick(model.outcomes, u * model.reward.shape[1] + state, draw(block.keys[b], counter))
@@ -208,7 +207,7 @@ def values(
     discount: float,
     returns: NDArray[np.float64],  # [k] out
 ) -> None:
-    """Discounted returns from the window's begin on, of episodes first, first + 1, ..."""
+    """Discounted returns since the beginning of the window, of episodes first, first + 1, ..."""
     agents = len(machines.actions)
     block = empty_block(agents)
     for begin in range(0, len(returns), LANES):
@@ -243,7 +242,7 @@ def record(
     episodes: NDArray[np.int64],
     played: PlayedBatch,
 ) -> None:
-    """The episodes with the numbers `episodes`, step by step: the same as `values` plays."""
+    """Record the episodes with the numbers `episodes`; they are the same as in `values`."""
     horizon, agents = played.rewards.shape[1], len(machines.actions)
     block = empty_block(agents)
     for k in range(len(episodes)):
@@ -316,7 +315,7 @@ def merge(
     parent: NDArray[np.int64],
     pairs: NDArray[np.int64],  # [p, 2] scratch
 ) -> bool:
-    """Try to merge two nodes; parent and move are changed, and invalid when the result is False."""
+    """Try to merge two nodes; changes parent and move, which are invalid if the result is False."""
     pairs[0, 0], pairs[0, 1], waiting = one, other, 1
     while waiting > 0:
         waiting -= 1

@@ -1,12 +1,12 @@
-"""A model without its zeros, as the kernels read it; built by `core.sparse`.
+"""Sparse forms of a model for the kernels; built by `core.sparse`.
 
-All NamedTuples hold the same entries, because sums over them must be taken in different orders:
+They contain the same entries in different layouts, because kernels sum over them in different orders:
 
-- `FactoredModel`: transition and observation apart, for backups that sum over y before s1;
+- `FactoredModel`: separate transition and observation, for backups that sum over y before s1;
 - `OutcomeModel`: the possible (s1, y) of every (u, s) in one list, for teams that move on y;
 - `AliasModel`: alias tables of that list, for drawing one outcome in constant time.
 
-A kernel gets only what it reads: every array of an argument costs 0.13 us per call and lengthens compilation.
+A kernel gets only the arrays that it reads: every array in an argument costs 0.13 us per call and compile time.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from decpomdp.kernels.sampling import Sampler
 
 
 class SparseRows(NamedTuple):
-    """The positive entries of a table, row by row; columns rise within a row."""
+    """The positive entries of a table, row by row; columns ascend within a row."""
 
     offsets: NDArray[np.int64]  # [row + 1]
     columns: NDArray[np.int64]  # [entry]
@@ -26,7 +26,7 @@ class SparseRows(NamedTuple):
 
 
 class FactoredModel(NamedTuple):
-    """Transition and observation probabilities apart."""
+    """Separate transition and observation probabilities."""
 
     transition: SparseRows  # row u * S + s, column s1
     observation: SparseRows  # row u * S + s1, column y

@@ -15,7 +15,7 @@ from decpomdp.kernels.model import OutcomeModel
 def successors(
     model: OutcomeModel, state: NDArray, weight: NDArray, chosen: NDArray
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Every possible (row, next state, joint observation, weight) when row k takes joint action chosen[k]."""
+    """Every possible (row, next state, joint observation, weight) if row k takes joint action chosen[k]."""
     states = model.reward.shape[1]
     total = 0
     for k in range(len(state)):
@@ -106,7 +106,7 @@ def payoffs(
 
 @kernel
 def central_value(groups: NDArray, state: NDArray, weight: NDArray, vectors: NDArray) -> float:
-    """The sum over joint labels of the value of the best vector there."""
+    """The sum over joint labels of the values of their best vectors."""
     total = 0.0
     for j in range(len(groups) - 1):
         best = -np.inf
@@ -123,8 +123,8 @@ def central_value(groups: NDArray, state: NDArray, weight: NDArray, vectors: NDA
 def cluster(rows: NDArray, weight: NDArray, order: NDArray, allowed: float, same: float, leader: NDArray) -> float:
     """Merge labels whose rows (conditional distributions) are nearly equal; return the mass moved.
 
-    Labels come in the given order; each joins the leader where that moves least mass, if that is at most `allowed` or
-    the rows differ by at most `same`; otherwise it leads itself. A leader's row becomes the weighted mean.
+    In the given order, every label joins the leader for which the moved mass is smallest, if it is at most `allowed` or
+    the rows differ by at most `same`; otherwise it becomes a leader. A leader's row becomes the weighted mean.
     """
     moved = 0.0
     leaders = np.empty(len(order), np.int64)

@@ -1,16 +1,16 @@
-"""Deterministic controllers in layers on a model: reachable places, values, occupancies, and the worth of choices.
+"""Deterministic controllers in layers on a model: reachable places, values, occupancies, and values of choices.
 
 A plan has M layers; agent n has widths[n] nodes in each. Node i of layer m takes act[n, m, i] and moves to node
-move[n, m, i, o] of layer m + 1, from the last layer to the first when the plan is closed. A joint node q has one joint
-action, so only the outcomes (s1, y) that it can have are visited. A place is (m, s, q); from its start a deterministic
-team reaches few of them, one in a hundred in the larger problems. With u the action of joint node q of layer m,
+move[n, m, i, o] of layer m + 1, from the last layer to the first if the plan is closed. A joint node q has one joint
+action, so only the possible outcomes (s1, y) of this action are visited. A place is (m, s, q); a deterministic team
+reaches few of them, one in a hundred in the larger problems. With u the action of joint node q of layer m,
 
   V_m(s, q)       = reward[u, s] + discount sum_{s1, y} P(s1, y | s, u) V_{m+1}(s1, after(q, y))
   F_{m+1}(s1, q1) = discount sum over (s, q, y) that lead there of P(s1, y | s, u) F_m(s, q)  (+ the start, in layer 0).
 
-Both are exact at reachable places. Elsewhere values only guide choices and may be rough.
+Both are exact at reachable places. At other places values only guide choices, so approximations suffice.
 
-The loops are plain on purpose: views, slices and assignments of arrays take long to compile.
+All loops are explicit, because views, slices and assignments of arrays take long to compile.
 """
 
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from decpomdp.kernels.model import OutcomeModel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ROUGH = 0.001  # of the largest possible value: error of values where the team cannot be
+ROUGH = 0.001  # of the largest possible value: error of values at unreachable places
 
 
 class LayeredPlan(NamedTuple):
@@ -42,18 +42,18 @@ class PlanBuffers(NamedTuple):
 
     action: Ints  # [m, q] joint actions of the plan
     after: Ints  # [m, q, y] joint nodes of the next layer
-    v: Floats  # [m + 1, s, q] values; the last entry: what follows the last layer in a pass over the layers
+    v: Floats  # [m + 1, s, q] values; the last entry: those after the last layer in a pass over the layers
     trial: Floats  # [m + 1, s, q]
     f: Floats  # [m + 1, s, q] occupancies; the last entry: a belief for which a node is chosen
-    mark: NDArray[np.bool_]  # [m, s, q] where the team can be
-    places: Ints  # [m * S * Q] flat indices of these places, rising, in its first entries
+    mark: NDArray[np.bool_]  # [m, s, q] reachable places
+    places: Ints  # [m * S * Q] first entries: flat indices of these places, ascending
     wave: Floats  # [2, m * S * Q]
     direct: Floats  # [i, a] rewards of the choices of a node
     score: Floats  # [i, a, o, j] their later values
-    act: Ints  # [i] of the layer as it was
-    move: Ints  # [i, o]
+    act: Ints  # [i] copy of the actions of a layer
+    move: Ints  # [i, o] and of its moves
     random: NDArray[np.uint64]  # [2] key and counter of the random numbers
-    stop: Ints  # [1] set by another thread when the run has to end
+    stop: Ints  # [1] set by another thread if the run is ending
 
 
 @helper
@@ -88,7 +88,7 @@ def fill_joint(model: OutcomeModel, plan: LayeredPlan, m: int, buffers: PlanBuff
 
 @helper
 def reach(model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, closed: bool) -> int:
-    """Mark the places where the team can ever be and list them; how many."""
+    """Mark and list the reachable places; returns their number."""
     mark, places = buffers.mark, buffers.places
     layers, states, width = mark.shape
     for m in range(layers):
@@ -115,7 +115,7 @@ def reach(model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, closed: 
                 places[size] = (on * states + s1) * width + q1
                 size += 1
     size = 0
-    for m in range(layers):  # the same places in rising order
+    for m in range(layers):  # the same places in ascending order
         for s in range(states):
             for q in range(width):
                 if mark[m, s, q]:
@@ -126,7 +126,7 @@ def reach(model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, closed: 
 
 @kernel
 def survey(model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, closed: bool) -> int:
-    """Joint tables of the whole plan, and the places where the team can be; how many."""
+    """Fill the joint tables of the plan and the reachable places; returns the number of places."""
     for m in range(buffers.mark.shape[0]):
         fill_joint(model, plan, m, buffers)
     return reach(model, plan, buffers, closed)
@@ -136,7 +136,7 @@ def survey(model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, closed:
 def worth(
     model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, weights: int, following: int
 ) -> None:
-    """buffers.direct, buffers.score: every choice of agent n's nodes in layer m, the others fixed.
+    """Fill buffers.direct and buffers.score for the choices of agent n's nodes in layer m, the others fixed.
 
     The weights are buffers.f[weights], the values of the next layer buffers.v[following].
     """
@@ -194,7 +194,7 @@ def at_start(model: OutcomeModel, plan: LayeredPlan, v: Floats) -> float:
 
 @helper
 def back(model: OutcomeModel, buffers: PlanBuffers, m: int, v: Floats, following: int) -> None:
-    """v[m]: the value of layer m everywhere, given v[following]."""
+    """v[m]: the values of layer m at all places, given v[following]."""
     for s in range(v.shape[1]):
         for q in range(v.shape[2]):
             v[m, s, q] = value_of(model, buffers, m, s, q, v, following)
@@ -202,7 +202,7 @@ def back(model: OutcomeModel, buffers: PlanBuffers, m: int, v: Floats, following
 
 @helper
 def everywhere(model: OutcomeModel, buffers: PlanBuffers, closed: bool, v: Floats) -> None:
-    """Back up all layers once, the last from the first as it was (or from 0)."""
+    """Back up all layers once, the last one from the old values of the first (or from 0)."""
     layers, states, width = buffers.mark.shape
     for s in range(states):
         for q in range(width):
@@ -213,7 +213,7 @@ def everywhere(model: OutcomeModel, buffers: PlanBuffers, closed: bool, v: Float
 
 @helper
 def where_met(model: OutcomeModel, buffers: PlanBuffers, size: int, v: Floats) -> tuple[float, float]:
-    """`everywhere` of a closed plan, only at the places; the least and the greatest rise in the first layer."""
+    """`everywhere` for a closed plan, at reachable places only. Returns the smallest and largest rise of layer 0."""
     layers, states, width = buffers.mark.shape
     low, high = np.inf, -np.inf
     for k in range(size):
@@ -233,7 +233,7 @@ def where_met(model: OutcomeModel, buffers: PlanBuffers, size: int, v: Floats) -
 
 @helper
 def enough(shrink: float) -> int:
-    """Rounds after which only rounding errors are left."""
+    """Passes after which only rounding errors are left."""
     return 100 + int(60.0 / (1.0 - shrink))
 
 
@@ -248,11 +248,11 @@ def values(
     size: int,  # of buffers.places
     v: Floats,  # [m + 1, s, q]
 ) -> bool:
-    """Solve for v where the team can be, from the guess it holds; in an open plan everywhere.
+    """Solve for v at reachable places, starting from its content; for an open plan at all places.
 
-    False, perhaps unfinished, when the value cannot exceed `target`. When once round the layers v rises by between low
-    and high wherever the team can be, it has between low and high times discount^M / (1 - discount^M) still to rise
-    there (MacQueen): this bounds the value early, and the error at the end.
+    Returns False, perhaps before convergence, if the value cannot exceed `target`. If one pass over the layers raises v
+    by between low and high at all reachable places, v can still rise there by between low and high times
+    discount^M / (1 - discount^M) (MacQueen): this bounds the value early, and the error at the end.
     """
     layers, states, width = buffers.mark.shape
     shrink = model.discount**layers
@@ -275,7 +275,7 @@ def values(
 
 @helper
 def spread(model: OutcomeModel, buffers: PlanBuffers, closed: bool) -> None:
-    """Values of a closed plan also where the team cannot be: they only guide choices, so ROUGH is enough."""
+    """Values of a closed plan at all places; unreachable ones only guide choices, so the precision is ROUGH."""
     layers, states, width = buffers.mark.shape
     shrink = model.discount**layers
     largest = 0.0
@@ -297,7 +297,7 @@ def spread(model: OutcomeModel, buffers: PlanBuffers, closed: bool) -> None:
 def occupancies(
     model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, closed: bool, tolerance: float, size: int
 ) -> None:
-    """buffers.f[m, s, q]: discounted visits from the start, but for the last `tolerance` of them."""
+    """buffers.f[m, s, q]: discounted visits from the start, until the remaining discount is at most `tolerance`."""
     layers, states, width = buffers.mark.shape
     f, wave, places = buffers.f, buffers.wave, buffers.places
     for m in range(layers):

@@ -1,19 +1,19 @@
 """Local search on a deterministic plan: sweeps, which improve it node by node, and kicks, which leave a local optimum.
 
 A sweep goes over the layers and gives every node its best choice, the others fixed. In an open plan (finite horizon) a
-change in a layer leaves the occupancy of that layer as it is, and the value rises by the gain under that
-occupancy. In a closed one the layer is met again, so a change is taken only when the exact value rises. The best choice
-of node i of agent n, the others fixed, by `worth` under the weights at hand:
+change in a layer does not change the occupancy of that layer, and the value rises by the gain under that occupancy. In
+a closed plan the layer is visited again, so a change is accepted only if the exact value rises. The best choice of node
+i of agent n, the others fixed, by the tables of `worth`:
 
   best over a of  direct[i, a] + sum_o max_j score[i, a, o, j].
 
-An unreached node costs nothing: it becomes the best response to a random belief, mostly the one after an edge of the
-layer before, where it can be useful. Of two equal nodes one becomes unreached.
+Changing an unreached node costs nothing: it becomes the best response to a random belief, mostly the one after an edge
+of the previous layer, where the node can be useful. Of two equal nodes one becomes unreached.
 
-A kick is a change that no single node can make: all agents change their actions for a few steps. A place
-where the team can be is drawn, and a short path from it. Along the path every agent's node takes its part of a joint
-action: the best one if the state were known, or a random one. Its moves are unchanged or drawn, with a preference for
-unreached nodes. The sweeps that follow decide whether the change is accepted.
+A kick is a change that no single node can make: all agents change their actions for a few steps. A reachable place and
+a short path from it are drawn. Along the path every agent's node takes its part of a joint action: the best one if the
+state were known, or a random one. Its moves are unchanged or drawn, with a preference for unreached nodes. The sweeps
+that follow decide whether the change is accepted.
 """
 
 import numpy as np
@@ -38,17 +38,17 @@ from decpomdp.kernels.periodic import (
 )
 from decpomdp.kernels.sampling import HALF, draw, stream
 
-ZERO = np.int64(0)  # a number in a call would be compiled as a constant, with a copy of the function
-AHEAD = 3  # sweeps that are looked ahead
-FINE = 1 << 30  # steps of a random fraction
-FAINT = 1e-4  # share of the occupancy that may be left out when choices are weighed
-TRIES = 4  # at drawing an edge that is ever taken
+ZERO = np.int64(0)  # a literal argument would be a constant, with another compiled copy of the function
+AHEAD = 3  # sweeps of the extrapolation towards `hope`
+FINE = 1 << 30  # resolution of random fractions
+FAINT = 1e-4  # share of the occupancy that may be omitted when choices are compared
+TRIES = 4  # attempts to draw an edge that can occur
 EDGES = 75  # per cent of random beliefs that follow an edge; the others are drawn freely
 
 
 @helper
 def begin_random(buffers: PlanBuffers, seed: np.uint64, number: int) -> None:
-    """Random numbers of a stream from its beginning."""
+    """Set the random numbers to the beginning of a stream."""
     buffers.random[0], buffers.random[1] = stream(seed, number), 0
 
 
@@ -63,7 +63,7 @@ def below(random: NDArray[np.uint64], limit: int) -> int:
 def chosen(
     model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int, margin: float
 ) -> float:
-    """Give node i its best action and moves by buffers.direct and buffers.score; the gain. Ties change nothing."""
+    """Give node i its best action and moves by buffers.direct and buffers.score. Returns the gain; ties: no change."""
     size, score, move = plan.widths[n], buffers.score, plan.move
     best, best_action, now = -np.inf, 0, 0.0
     for a in range(model.actions[n]):
@@ -102,7 +102,7 @@ def reached(plan: LayeredPlan, mark: NDArray[np.bool_], m: int, n: int, i: int) 
 
 @helper
 def merge(model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int) -> bool:
-    """Redirect moves to equal nodes of layer m to the first of them; whether there were any."""
+    """Redirect moves to equal nodes of layer m to the first of them. Returns whether there were any."""
     size, before = plan.widths[n], (m - 1) % buffers.mark.shape[0]
     merged = False
     for k in range(1, size):
@@ -136,9 +136,9 @@ def clear_belief(buffers: PlanBuffers) -> None:
 
 @helper
 def edge_belief(model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int) -> bool:
-    """The belief after agent n leaves a random node of the layer before on a random observation.
+    """The belief after agent n leaves a random node of the previous layer on a random observation.
 
-    Agent n is in node i. False when that move never occurs.
+    Agent n is in node i. Returns False if that move never occurs.
     """
     f, random, (layers, states, width) = buffers.f, buffers.random, buffers.mark.shape
     before = (m - 1) % layers
@@ -223,9 +223,9 @@ def tried(
     margin: float,
     value: float,
 ) -> tuple[float, int]:
-    """Nodes first .. end - 1 get their best choices if that raises the value. buffers.v and buffers.f follow.
+    """Give nodes first .. end - 1 their best choices if that raises the value; updates buffers.v and buffers.f.
 
-    The value (-inf before: it is not known), and how many of the nodes have better choices.
+    Returns the value, and the number of nodes with better choices. `value`: the old one; -inf: unknown.
     """
     changed = 0
     for i in range(first, end):
@@ -263,10 +263,10 @@ def sweeps(
     margin: float,
     seed: np.uint64,
 ) -> float:
-    """Sweep backwards over the layers until `patience` sweeps bring nothing, or `most` are done. The value.
+    """Sweep backwards over the layers until `patience` sweeps bring no gain, or `most` are done. Returns the value.
 
-    Ends early when AHEAD more sweeps like the last would not reach `hope`, or when the run has to end: the plan is then
-    what it has become so far, and the value is its own, or -inf if it is not known yet.
+    Ends early if AHEAD more sweeps like the last would not reach `hope`, or if the run is ending. The plan then has the
+    changes made so far; the value is that of this plan, or -inf if it is not known yet.
     """
     layers, agents = buffers.mark.shape[0], len(plan.widths)
     begin_random(buffers, seed, 0)
@@ -289,7 +289,7 @@ def sweeps(
                 refresh(model, plan, buffers, m, n, closed)
                 worth(model, plan, buffers, m, n, m, layer_after(buffers, m, closed))
                 value, changed = tried(model, plan, buffers, m, n, ZERO, plan.widths[n], closed, margin, value)
-                if value == old and changed > 1:  # all nodes at once are no gain: one by one
+                if value == old and changed > 1:  # no gain by changing all nodes at once: one by one
                     for i in range(plan.widths[n]):
                         value, _ = tried(model, plan, buffers, m, n, i, i + 1, closed, margin, value)
         idle = 0 if value > before else idle + 1
@@ -300,7 +300,7 @@ def sweeps(
 
 @helper
 def random_place(buffers: PlanBuffers, m: int) -> int:
-    """s * Q + q of a random place in layer m where the team can be; -1 if there is none."""
+    """s * Q + q of a random reachable place in layer m; -1 if there is none."""
     _, states, width = buffers.mark.shape
     total = 0
     for s in range(states):
@@ -333,7 +333,7 @@ def outcome(model: OutcomeModel, buffers: PlanBuffers, row: int) -> int:
 def kick(
     model: OutcomeModel, plan: LayeredPlan, buffers: PlanBuffers, guide: Ints, longest: int, seed: np.uint64
 ) -> None:
-    """Change `plan`; `guide[s]` is the best joint action when the state is known. Needs buffers.mark of the plan."""
+    """Change `plan`; `guide[s]` is the best joint action if the state is known. Needs buffers.mark of the plan."""
     begin_random(buffers, seed, 1)
     random, (layers, states, width) = buffers.random, buffers.mark.shape
     m = below(random, layers)
@@ -350,7 +350,7 @@ def kick(
             i, o = part(plan, q, n), model.observation_parts[model.observation[e], n]
             plan.act[n, m, i] = u // model.action_strides[n] % model.actions[n]
             if below(random, 2) == 0:
-                j = below(random, plan.widths[n])  # an unreached node if one of two draws is
+                j = below(random, plan.widths[n])  # a reached node is drawn once more
                 plan.move[n, m, i, o] = below(random, plan.widths[n]) if reached(plan, buffers.mark, on, n, j) else j
             to += plan.move[n, m, i, o] * plan.strides[n]
         m, s, q = on, model.next_state[e], to

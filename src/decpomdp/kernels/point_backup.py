@@ -1,18 +1,18 @@
 """Backups of single beliefs, the initial bounds, and values and visits of a policy graph.
 
 The backup of belief b takes the best joint action and, after every joint observation y, the best vector for the
-successor of b. It is a vector again, and a lower bound at every other belief too:
+successor of b. The result is a vector, and a lower bound at every belief:
 
   vector(s) = reward[u, s] + discount * sum_s1 transition[u, s, s1] sum_y observation[u, s1, y] vector_next(y)(s1)
 
 Node i of a policy graph takes joint action u_i and moves to node following[i, y] after y. Its value is the same sum
-with the next node's values; visits = the start in the first node + discount * visits moved one step on.
+with the next node's values; visits = the start in the first node + discount * visits moved by one step.
 
 A semi-random behaviour plays a policy on joint beliefs that every agent follows with some probability. The belief is
 exact: it follows from all agents' actions and observations. Agent n takes its part of the action of the belief's best
 vector with probability `follow`, otherwise it acts uniformly; p(a_n) = follow [a_n is its part] + (1 - follow) / A_n.
-Every step uses its own random numbers by position: lane 0 is the world's, as in `rollout`; lanes 1 + 2n and 2 + 2n say
-whether agent n follows and what it does otherwise.
+Every step uses its own random numbers by position: lane 0 is for the model, as in `rollout`; lanes 1 + 2n and 2 + 2n
+decide whether agent n follows, and its action otherwise.
 """
 
 from typing import NamedTuple
@@ -62,7 +62,7 @@ def back_up(
     which: Ints,  # [m] beliefs, by their place in offsets
     out: Backups,
 ) -> None:
-    """Both bounds backed up at some beliefs. Without `bounded` the upper bound is left out (and no action skipped)."""
+    """Back up both bounds at some beliefs. Without `bounded` only the lower bound, and no action is skipped."""
     joint = model.reward.shape[0]
     scratch = scratch_for(model.reward.shape[1], model.symbols, model.widest)
     values, scores = np.empty(joint), np.empty(count)
@@ -76,8 +76,8 @@ def back_up(
             out.upper[m] = values.max()
         out.lower[m] = -np.inf
         for _ in range(joint):
-            u = np.argmax(values)  # the most promising one that is left
-            if values[u] <= out.lower[m]:  # so are the rest
+            u = np.argmax(values)  # the most promising remaining action
+            if values[u] <= out.lower[m]:  # no other action is better
                 break
             values[u] = -np.inf
             lower = lower_value(model, vectors, count, u, slack, own, mass, scratch, scores, following)
@@ -109,7 +109,7 @@ def lower_value(
     seen = foresee(model, u, states, weights, scratch)
     every = slice(0, scratch.first[seen])
     otherwise, _ = best_vector(vectors, count, scratch.states[every], scratch.weights[every], slack, scores)
-    following[:] = otherwise  # after an observation that is impossible at this belief: as if without observation
+    following[:] = otherwise  # after observations that are impossible at this belief: as without an observation
     for k in range(seen):
         part = slice(scratch.first[k], scratch.first[k + 1])
         i, value = best_vector(vectors, count, scratch.states[part], scratch.weights[part], slack, scores)
@@ -158,7 +158,7 @@ def informed_step(model: FactoredModel, informed: Floats, first: int, end: int, 
 def plain_step(model: FactoredModel, free: bool, values: Floats, out: Floats) -> None:
     """One step of values [s, u] that need no beliefs.
 
-    When `free`, every later step takes the best action for the state, as if it were seen; else u again.
+    With `free`, every later step takes the best action for the observed state; otherwise u again.
     """
     states, joint = values.shape
     transition = model.transition
@@ -187,7 +187,7 @@ def value_step(model: FactoredModel, actions: Ints, following: Ints, values: Flo
 
 @kernel
 def visit_step(model: FactoredModel, actions: Ints, following: Ints, visits: Floats, out: Floats) -> None:
-    """out[i, s] += discount * the visits [i, s] moved one step on."""
+    """out[i, s] += discount * the visits [i, s] moved by one step."""
     nodes, states = visits.shape
     transition, observation = model.transition, model.observation
     ahead = np.empty(states)

@@ -1,7 +1,7 @@
 """Play a team: against a dense model for complete episodes, or one step of a batch against any simulator.
 
-Every step of an episode uses its own random numbers by position: lane 0 is the world's, lanes 1 + 2n and 2 + 2n are
-agent n's move and action. Two teams that act alike in a situation therefore get the same random numbers.
+Every step of an episode uses its own random numbers by position: lane 0 is for the model, lanes 1 + 2n and 2 + 2n for
+the move and the action of agent n. Two teams that act alike in a situation therefore get the same random numbers.
 
 The marginal probability of an action given the agent's own history, p(a | h) = sum_j b(j) action[j, a], needs the
 node distribution b that the history implies, not the node that was sampled: `remember` keeps it up to date.
@@ -18,7 +18,7 @@ from decpomdp.kernels.sampling import Sampler, draw, pick, stream
 
 
 class Players(NamedTuple):
-    """A team, ready to play. Rows of agent n begin at its place in `first_*`."""
+    """The tables of a team. Rows of agent n begin at its entry of `first_*`."""
 
     starts: Sampler  # row n * (1 + max O): first node; row n * (1 + max O) + 1 + o: first node given o
     moves: Sampler  # row first_move[n] + (i * A + a) * O + o: next node
@@ -39,10 +39,10 @@ class Players(NamedTuple):
 class Paths(NamedTuple):
     """Recorded episodes of equal length: row k * T + t."""
 
-    observations: NDArray[np.int16]  # [r, n] seen before the action; -1: nothing
+    observations: NDArray[np.int16]  # [r, n] before the action; -1: none
     actions: NDArray[np.int16]  # [r, n]
     nodes: NDArray[np.int16]  # [r, n]
-    behaviour: NDArray[np.float32]  # [r, n] marginal probability of the action; size 0 when not asked for
+    behaviour: NDArray[np.float32]  # [r, n] marginal probability of the action; size 0 if not recorded
     rewards: NDArray[np.float64]  # [r]
 
 
@@ -71,7 +71,7 @@ def cut_paths(
 
 @inlined
 def next_node(players: Players, n: int, node: int, action: int, seen: int, bits: np.uint64) -> int:
-    """Where agent n goes."""
+    """The next node of agent n."""
     row = players.first_move[n] + (node * players.actions[n] + action) * players.observations[n] + seen
     return pick(players.moves, row, bits)
 
@@ -199,7 +199,7 @@ def choose(
     players: Players,
     seed: np.uint64,
     t: int,
-    observations: NDArray[np.int16],  # [k, n] seen before the action; -1: nothing (t = 0 only)
+    observations: NDArray[np.int16],  # [k, n] before the action; -1: none (t = 0 only)
     nodes: NDArray[np.int16],  # [k, n] changed in place
     actions: NDArray[np.int16],  # [k, n] the last actions in, the next ones out
     beliefs: NDArray[np.float64],  # [k, n, i] changed in place

@@ -21,14 +21,14 @@ S30, S27, S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
 class Sampler(NamedTuple):
-    """Many discrete distributions, one per row, as alias tables laid end to end."""
+    """Many discrete distributions, one per row, as concatenated alias tables."""
 
     rows: NDArray[np.int32]  # [row, 2] first entry, number of entries
     entries: NDArray[np.uint32]  # [entry, 4] own outcome, other outcome, cut (below it: own), unused
 
 
 def key_of(seed: int) -> np.uint64:
-    """Any integer as the key of the random numbers."""
+    """The key of the random numbers: the lowest 64 bits of any integer."""
     return np.uint64(int(seed) & 0xFFFFFFFFFFFFFFFF)
 
 
@@ -106,7 +106,7 @@ def fill_rows(
     outcomes: NDArray[np.int64],  # [entry]
     entries: NDArray[np.uint32],  # [entry, 4] out
 ) -> None:
-    """Alias tables of rows whose positive entries are laid end to end."""
+    """Alias tables of rows, given their concatenated positive entries."""
     size = 0
     for m in counts:
         size = max(size, m)
@@ -119,7 +119,7 @@ def fill_rows(
 
 
 def sampler(tables: list[NDArray[np.float64]]) -> Sampler:
-    """Alias tables of the rows of several dense tables [row, outcome], one after the other."""
+    """Alias tables of the rows of several dense tables [row, outcome], concatenated."""
     places = [np.nonzero(table > 0) for table in tables]
     counts = np.concatenate(
         [np.bincount(row, minlength=len(table)) for table, (row, _) in zip(tables, places, strict=True)]
@@ -132,11 +132,11 @@ def sampler(tables: list[NDArray[np.float64]]) -> Sampler:
 
 @kernel
 def sketch(
-    observations: NDArray[np.int16],  # [r, n] -1: nothing was seen
+    observations: NDArray[np.int16],  # [r, n] -1: none
     seed: np.uint64,
     out: NDArray[np.float64],  # [r, at most 64] filled
 ) -> None:
-    """A few random sums of what all agents saw: every (agent, symbol) adds a fixed +1 or -1 to each of them."""
+    """Random sums over the agents' observations: every (agent, symbol) adds a fixed +1 or -1 to each sum."""
     for row in range(observations.shape[0]):
         for f in range(out.shape[1]):
             out[row, f] = 0.0

@@ -4,8 +4,8 @@ Streets are numbered rows first, then columns; light (i, j) is agent i * side + 
 green for its column. `decpomdp.domains.traffic` explains the rules.
 
 The grid has its own stream of random numbers (those of the agents: `kernels.rollout`): 64 bits per street and step, the
-upper half for arrivals, the lower half for the fraction of a car that the flow may leave over. Teams that
-act alike in a situation therefore get the same random numbers.
+upper half for arrivals, the lower half for rounding the flow to whole cars. Teams that act alike in a situation
+therefore get the same random numbers.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from decpomdp.kernels.compiled import inlined, kernel
 from decpomdp.kernels.rollout import Paths, Players, foresee, next_node, remember
 from decpomdp.kernels.sampling import HALF, LOW, draw, mix, pick, stream
 
-WORLD = np.uint64(0x7472616666696321)  # sets the grid's stream apart from the agents'
+WORLD = np.uint64(0x7472616666696321)  # makes the grid's stream different from the agents'
 
 
 class Rules(NamedTuple):
@@ -26,21 +26,21 @@ class Rules(NamedTuple):
     side: int
     most: int  # cars that a street holds
     flow: int  # cars that an open street lets through in a step
-    arrival: np.uint64  # a platoon comes when 32 random bits are below this
-    platoon: int  # cars that come together
+    arrival: np.uint64  # a platoon arrives if 32 random bits are below this
+    platoon: int  # cars that arrive together
     penalty: float  # of a full street
 
 
 @inlined
 def begin_grid(rules: Rules, key: np.uint64, loads: NDArray[np.int8]) -> None:
-    """Cars on every street before the first step: every number is equally likely."""
+    """Draw the cars on every street before the first step; all numbers are equally likely."""
     for street in range(2 * rules.side):
         loads[street] = np.int64(((draw(key, street) >> HALF) * np.uint64(rules.most + 1)) >> HALF)
 
 
 @inlined
 def advance_grid(rules: Rules, key: np.uint64, t: int, lights: NDArray[np.int16], loads: NDArray[np.int8]) -> float:
-    """Step t: cars leave where lights agree, then others come. Returns the reward; `loads` is changed in place."""
+    """Step t: cars leave if lights agree, then others arrive. Returns the reward; `loads` is changed in place."""
     side = rules.side
     reward = 0.0
     for street in range(2 * side):
@@ -66,7 +66,7 @@ def advance_grid(rules: Rules, key: np.uint64, t: int, lights: NDArray[np.int16]
 
 @inlined
 def comparison(rules: Rules, loads: NDArray[np.int8], n: int) -> int:
-    """What light n sees: 0, 1, 2 as its row has fewer cars than its column, as many, or more."""
+    """The observation of light n: 0, 1, 2 if its row has fewer cars than its column, equally many, or more."""
     difference = loads[n // rules.side] - loads[rules.side + n % rules.side]
     return 1 + (difference > 0) - (difference < 0)
 

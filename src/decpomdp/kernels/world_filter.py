@@ -7,9 +7,9 @@ observation and the joint action), the reward category and the symbols that were
   alpha_t(z) = e_t(z) sum_i alpha_{t-1}(i) move[v_{t-1}, i, z] / p_t     with start[z] in place of the sum at t = 0
   gamma_t(z) = alpha_t(z) beta_t(z)
 
-Where observations reveal much, few states explain a row. The filter keeps a list of the active ones: states whose
-emission is above a tenth of `beam` times the largest, and whose filtered probability is above `beam`. If the states
-with a large emission were not expected, all states are considered. With beam 0 the recursions are exact.
+If observations reveal much, few states explain a row. The filter keeps a list of active states: those whose emission
+is above a tenth of `beam` times the largest, and whose filtered probability is above `beam`. If the states with a large
+emission have almost no predicted mass, all states are considered. With beam 0 the recursions are exact.
 """
 
 from typing import NamedTuple
@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import reordered
 
-UNEXPECTED = 1e-4  # share of the largest emission: less mass than this among the candidates, and all states are tried
-LEAST = 1e-290  # a row that is less likely is impossible: every state is then as likely as any other
+UNEXPECTED = 1e-4  # of the largest emission: if the candidates have less mass, all states are considered
+LEAST = 1e-290  # less likely rows count as impossible: all states are then equally likely
 DOUBT = 1e-3  # pairs of states that are both at least this likely add to `entropy`
 
 
 class Log(NamedTuple):
-    """Rows of episodes; an episode that ended by itself has one more row, without input and reward."""
+    """Rows of episodes; a terminated episode has one more row, without input and reward."""
 
     offsets: NDArray[np.int64]  # [k + 1]
     inputs: NDArray[np.int32]  # [r] -1: after the end
-    symbols: NDArray[np.int32]  # [r, g] place in a row of `see`; -1: not seen
+    symbols: NDArray[np.int32]  # [r, g] position in a row of `see`; -1: none
     rewards: NDArray[np.int32]  # [r] category; -1: after the end
 
 
@@ -51,10 +51,10 @@ def filter_chunk(
     beam: float,
     counting: bool,
     counts: Rows,  # added to
-    entropy: NDArray[np.float64],  # [z, z] added to; [0, 0]: not wanted
+    entropy: NDArray[np.float64],  # [z, z] added to; [0, 0]: not computed
     logs: NDArray[np.float64],  # [k] filled: log likelihood of every episode
 ) -> None:
-    """Likelihoods of the episodes first, ..., last - 1, and their expected counts."""
+    """Likelihoods of the episodes first .. last - 1, and their expected counts."""
     states, longest, groups, before_first = len(world.start), 0, log.symbols.shape[1], world.pay.shape[0]
     for k in range(first, last):
         longest = max(longest, log.offsets[k + 1] - log.offsets[k])
