@@ -8,7 +8,7 @@ Actions: turnLeft, turnRight, moveForward, stay. Observations: what is in the ce
 otherAgent, smallBox, largeBox), without error; emptyField in the goal states.
 
 Dynamics: each robot's action succeeds with probability 0.9, independently, otherwise that robot stays as it is.
-    - Turning changes the heading by 90 degrees. Moving into a wall or into the other robot's present cell, even if the
+    - Turning changes the heading by 90 degrees. Moving into a wall or into the other robot's current cell, even if the
       other leaves it in this step, changes nothing. Two robots that enter the same empty cell both stay where they are.
     - Moving forward against a small box pushes it to the goal; both robots against the large box push that one. The
       episode is then in leftBoxAtGoal, rightBoxAtGoal, bothSmallAtGoal or largeBoxAtGoal.

@@ -1,6 +1,6 @@
-"""Problems x methods x seeds: every cell is a run of `decpomdp learn` or `plan` in a folder of its own.
+"""Problems x methods x seeds: every cell is a run of `decpomdp learn` or `plan` in its own folder.
 
-A cell whose folder holds a finished run is not run again, so the same command continues an interrupted table, and an
+A cell whose folder has a finished run is not run again, so the same command continues an interrupted table, and an
 unfinished run is resumed from its checkpoint. benchmark.json contains the plan, the digests of the problems and the
 versions: if any of them differs, the table is not continued. The value is the exact one that the run computed from the
 model after learning. The command (`cli.experiments`) passes the work of a cell, which also writes the page of the run.

@@ -1,4 +1,4 @@
-"""Cells of a table: the work of one run, and the file that holds its result.
+"""Cells of a table: the work of one run, and the file of its result.
 
 The work is a module-level function of JSON-compatible settings; its return annotation is the type of the result. It is
 pure: the same settings give the same result, except for times. A result is written atomically, under a digest of the

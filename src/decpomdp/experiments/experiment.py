@@ -33,7 +33,7 @@ from decpomdp.experiments.rows import ResultRows, Results
 LEAST_SEEDS = 3  # needed for a comparison over seeds
 NOT_JUDGED = "not judged"
 Kind = Literal["quick", "full"]
-Effort = Mapping[str, Any]  # how much is run: `seeds`, and sizes of the experiment's own
+Effort = Mapping[str, Any]  # how much is run: `seeds`, and the experiment's own sizes
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

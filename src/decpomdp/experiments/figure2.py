@@ -217,9 +217,9 @@ def _soon(rows: ResultRows) -> Evidence:
     some, mcem = rows.where(method="sbpr-exploration"), _at_end(rows, "mcem")
     tested = {i: compare(points.column("value"), mcem).side for i, points in some.groups("iteration").items()}
     behind = max((i for i, side in tested.items() if side != "above"), default=0)
-    ahead = next((i for i in tested if i > behind), None)  # for good
+    ahead = next((i for i in tested if i > behind), None)  # permanently
     holds = {"in a few": ahead is not None and ahead <= FEW, "for good": ahead is not None}
-    when = "never for good" if ahead is None else f"from iteration {ahead} on"
+    when = "never permanently" if ahead is None else f"from iteration {ahead} on"
     first, end = ", ".join(str(i) for i in list(tested)[:4]), max(tested)
     return Evidence([Item(holds)], mcem=mean_of(mcem), when=when, first=first, end=end, handicap=_handicap(rows))
 

@@ -176,8 +176,8 @@ class GraphLayout:
         for sweep in range(SETTLING):
             for rank in range(len(self.rows)) if sweep % 2 else range(len(self.rows) - 1, -1, -1):
                 row = self.rows[rank]
-                wishes = [sum(items[o].x for o in items[i].near) / max(len(items[i].near), 1) for i in row]
-                self._settle(row, shifts[rank], wishes, [BETWEEN if items[i].between else 1.0 for i in row])
+                targets = [sum(items[o].x for o in items[i].near) / max(len(items[i].near), 1) for i in row]
+                self._settle(row, shifts[rank], targets, [BETWEEN if items[i].between else 1.0 for i in row])
         for chain in sorted(self.chains, key=len, reverse=True):
             self._straighten(chain[1:], shifts)
             self._straighten(chain, shifts)
@@ -198,12 +198,12 @@ class GraphLayout:
         return shifts
 
     def _settle(
-        self, row: Sequence[int], shifts: Sequence[float], wishes: Sequence[float], weights: Sequence[float]
+        self, row: Sequence[int], shifts: Sequence[float], targets: Sequence[float], weights: Sequence[float]
     ) -> None:
-        """Least squares subject to order and distance, by pooling adjacent violators: pools get their mean wish."""
-        pools: list[tuple[float, float, int]] = []  # mean wish for the first item, weight, size
-        for wish, shift, weight in zip(wishes, shifts, weights, strict=True):
-            mean, heavy, size = wish - shift, weight, 1
+        """Least squares subject to order and distance, by pooling adjacent violators: pools get their mean target."""
+        pools: list[tuple[float, float, int]] = []  # mean target for the first item, weight, size
+        for target, shift, weight in zip(targets, shifts, weights, strict=True):
+            mean, heavy, size = target - shift, weight, 1
             while pools and pools[-1][0] > mean:
                 before, other, count = pools.pop()
                 mean, heavy, size = (before * other + mean * heavy) / (other + heavy), other + heavy, count + size

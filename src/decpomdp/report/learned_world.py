@@ -80,9 +80,9 @@ class StateUse(NamedTuple):
 
     state: int
     share: float  # of discounted time
-    seen: str  # the commonest joint observation on arrival
+    seen: str  # the most common joint observation on arrival
     reward: float
-    onward: str  # the commonest next states
+    onward: str  # the most common next states
 
 
 def state_uses(world: DecPOMDP, played: Trajectories) -> list[StateUse]:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 NO_XML = {0xFFFE: 0xFFFD, 0xFFFF: 0xFFFD}  # allowed in HTML, but not in XML
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # not allowed in HTML, whatever the escape
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # not allowed in HTML, even escaped
 _VOID = frozenset(("br", "col", "input", "link", "meta"))  # HTML elements without an end tag
 _ROUNDING = 1e-9  # shares are sums of many numbers
 
@@ -61,7 +61,7 @@ def own_file(name: str) -> Markup:
 
 def light(style: str) -> str:
     """A style sheet for a separate file: variables are replaced by the light colours of page.css."""
-    named = dict(reversed(re.findall(r"--([\w-]+): ([^;]+);", own_file("page.css"))))  # the first ones; others print
+    named = dict(reversed(re.findall(r"--([\w-]+): ([^;]+);", own_file("page.css"))))  # first values; later ones: print
     return re.sub(r"var\(--([\w-]+)\)", lambda use: re.sub(r"light-dark\((.+?),.+", r"\1", named[use[1]]), style)
 
 

@@ -12,7 +12,7 @@ into a symbol. Its name is part of the problem's name, `sumo:4:signs`, so that d
           worth three seconds of yellow; the comparison alone does not show this.
   signs   (3 symbols) the comparison alone: red-shorter, equal, red-longer.
 
-libsumo holds one simulation per process: `process.py` gives each a process of its own.
+libsumo has one simulation per process: `process.py` runs each in its own process.
 """
 
 from collections.abc import Callable

@@ -27,7 +27,7 @@ from decpomdp.kernels.model import FactoredModel
 
 Floats = NDArray[np.float64]
 
-ROUNDING = 1e-12  # of the largest entry: the precision asked for
+ROUNDING = 1e-12  # of the largest entry: the required precision
 SCHEME = Scheme(corrections=3, passes=5000, patience=3, krylov_steps=200, rtol=1e-12, atol=0.3, from_image=True)
 
 
@@ -98,7 +98,7 @@ class LayeredChain:
         return float(np.sum(self.first * v[0])) + self.shifted.base
 
     def _begin(self, guess: Floats | None) -> Floats:
-        """The guess if its shape is right, else zeros."""
+        """The guess if its shape is right, otherwise zeros."""
         return np.zeros(self.shape) if guess is None or guess.shape != self.shape else guess
 
     def _back(self, x: Floats, rewards: bool, v: Floats) -> Floats:

@@ -55,7 +55,7 @@ class Iterate(NamedTuple):
     team: tuple[LayeredController, ...]
     value: float  # exact, unshifted
     v: Floats  # [m, s, q]
-    f: Floats | None  # [m, s, q] of the team before: a first guess
+    f: Floats | None  # [m, s, q] of the previous team: an initial guess
     stride: float
 
 
@@ -224,7 +224,7 @@ class EmState(NamedTuple):
     """The state between two steps."""
 
     record: Incumbent
-    climbs: list[Climb]  # not over
+    climbs: list[Climb]  # unfinished
     made: int = 0  # climbs begun
     cut: bool = False  # whether a climb ended without converging
     steps: int = 0
@@ -276,7 +276,7 @@ class EmMethod:
         climbs = engine.run(lambda k: climber.advanced(begun[k], self._start), len(begun), self.inputs.threads)
         record, rows = state.record, list[Row]()
         for climb in sorted(climbs, key=lambda climb: -climb.value):
-            if climb.values:  # else cut before its first solve
+            if climb.values:  # otherwise interrupted before its first solve
                 record = record.with_climb(self.model, climb)
                 rows.append(record.row(len(climb.values) - 1, "em"))
         state = state._replace(

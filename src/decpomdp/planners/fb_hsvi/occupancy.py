@@ -225,7 +225,7 @@ def components(occupancy: Occupancy) -> NDArray[np.int64]:
 
 
 def joined_components(occupancy: Occupancy) -> Labelling | None:
-    """The labelling that merges equal components, and labels of product components; None when there are none."""
+    """The labelling that merges equal components, and labels of product components; None if there are none."""
     which = components(occupancy)
     rows = np.repeat(which, np.diff(occupancy.groups))
     labels = occupancy.row_labels()

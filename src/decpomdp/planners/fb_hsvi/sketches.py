@@ -7,7 +7,7 @@
 
 The nodes of layer k for the labels of layer t are a weighted constraint problem again: one variable per label, its
 choices the nodes, payoffs sum_s xi_t(s, l) V_k(s, q). The value of continuing from t at k with the values V_k of the
-present graph ranks the loops; the best are closed and evaluated exactly.
+current graph ranks the loops; the best are closed and evaluated exactly.
 
 Every graph is a team with an exact value. Sketches differ by the cap, by a search for the first steps (`look_ahead`),
 and by noise on the payoffs. Their order is fixed: a list without noise, then the same list repeated with noise and with

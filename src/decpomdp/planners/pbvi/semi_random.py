@@ -1,7 +1,7 @@
-"""The semi-random behaviour: episodes of a team that follows a plan with some probability.
+"""The semi-random behaviour: episodes of a team that follows a policy with some probability.
 
 At every step a policy on joint beliefs chooses a joint action. Each agent, independently, takes its part with the given
-probability and otherwise a uniform action. The belief is updated by the actual joint action and observation.
+probability and otherwise a uniform action. The belief is updated with the actual joint action and observation.
 
 This behaviour is not decentralised: an agent's action depends on the joint history. The recorded probability is
 p(a_n | joint history). Given the joint history the agents choose independently, so the product of the recorded

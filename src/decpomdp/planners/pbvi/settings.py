@@ -25,6 +25,6 @@ class Pbvi(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=
     nodes: Annotated[
         Annotated[int, Meta(ge=1, le=100_000)] | None,
         Meta(
-            description="Maximum number of nodes of the policy graph; default: what a table of 8 million numbers holds."
+            description="Maximum number of nodes of the policy graph; default: limited by a table of 8 million numbers."
         ),
     ] = None

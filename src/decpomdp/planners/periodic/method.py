@@ -204,7 +204,7 @@ class PeriEmState(NamedTuple):
 
     record: Incumbent
     best: list[BestPlan]
-    climbs: list[PlanClimb]  # not over
+    climbs: list[PlanClimb]  # unfinished
     made: int = 0  # climbs begun
     em: EmPhase | None = None
     steps: int = 0
