@@ -27,10 +27,10 @@ def task_of(data, nodes, threads, cluster=None):
     from decpomdp.filtering.filter import lay_out
     from decpomdp.learners.behaviour import log_behaviour
     from decpomdp.learners.sweep import Task
-    from decpomdp.learners.weighing import steps_of
+    from decpomdp.learners.weighing import by_reward
 
-    steps = steps_of(data, log_behaviour(data))
-    return Task(lay_out(data, nodes, cluster), steps, float(data.count), None, False, threads)
+    steps = by_reward(data, log_behaviour(data))
+    return Task(lay_out(data, nodes, cluster), steps, evidence=float(data.count), power=1.0, threads=threads)
 
 
 def timed(data, nodes, repeats, threads, cluster=None):

@@ -22,7 +22,7 @@ from decpomdp.filtering.filter import lay_out
 from decpomdp.learners import Fixed, behaviour
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.learners.sweep import Task, count, evaluate
-from decpomdp.learners.weighing import steps_of
+from decpomdp.learners.weighing import by_reward
 
 BASE = {"episodes": 1000, "horizon": 40, "agents": 2}
 ACTIONS, SYMBOLS = 4, 3
@@ -59,14 +59,8 @@ def begin(rng, episodes, nodes):
 def seconds(episodes, nodes, repeats=5):
     """Best time of one step; the posterior's own updates are left out: they do not grow with the data."""
     rng = np.random.default_rng(0)
-    task = Task(
-        lay_out(episodes, nodes),
-        steps_of(episodes, behaviour.log_behaviour(episodes)),
-        float(episodes.count),
-        None,
-        False,
-        None,
-    )
+    steps = by_reward(episodes, behaviour.log_behaviour(episodes))
+    task = Task(lay_out(episodes, nodes), steps, evidence=float(episodes.count), power=1.0, threads=None)
     posterior = begin(rng, episodes, nodes)
     times = []
     with serial_products():
