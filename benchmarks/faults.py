@@ -178,9 +178,9 @@ FAULTS = [
         "dropped term",
         "worlds/test_learner.py",
     ),
-    Fault("interaction/world/method.py", "np.argsort(flat, axis=0", "np.argsort(-flat, axis=0", "wrong order", WORLD),
+    Fault("interaction/world/choice.py", "np.argsort(flat, axis=0", "np.argsort(-flat, axis=0", "wrong order", WORLD),
     Fault(
-        "interaction/world/method.py", "weights / len(values), len(values)", "weights, len(values)", "no norm", WORLD
+        "interaction/world/choice.py", "weights / len(values), len(values)", "weights, len(values)", "no norm", WORLD
     ),
     Fault("worlds/learner.py", "shares @ logs.T + bounds", "shares @ logs.T", "dropped term", "worlds/test_learner.py"),
     Fault(

@@ -10,17 +10,9 @@ from worlds.logs import small_log
 import decpomdp as dp
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.interaction.world import method as module
-from decpomdp.interaction.world.method import (
-    Plan,
-    WorldMethod,
-    WorldState,
-    binned,
-    contenders,
-    interval,
-    planning_ends,
-    toy_episodes,
-    worse_mean,
-)
+from decpomdp.interaction.world.choice import contenders, interval, worse_mean
+from decpomdp.interaction.world.method import Plan, WorldMethod, WorldState, planning_ends, toy_episodes
+from decpomdp.interaction.world.trust import binned
 from decpomdp.io.checkpoints import decode, encode
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")

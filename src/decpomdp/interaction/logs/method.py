@@ -28,9 +28,11 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Inputs, Method, NamedToy, Now
 from decpomdp.interaction.logs.dependence import dependent
 from decpomdp.interaction.logs.settings import Logs
-from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState, contenders, described
+from decpomdp.interaction.world.choice import contenders
+from decpomdp.interaction.world.method import WorldMethod, WorldState, described
 from decpomdp.interaction.world.result import WorldFit
 from decpomdp.interaction.world.settings import World
+from decpomdp.interaction.world.trust import OUTSIDE
 from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE
 from decpomdp.learners.method import FitState, SbprMethod
 from decpomdp.learners.posterior import BayesFit

@@ -23,13 +23,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decpomdp.core import Agent, DecPOMDP, Episodes, InputError, Row, Team, concatenate
-from decpomdp.core.agent import edges_of
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Budget, Inputs, Method, NamedToy, Now, run
 from decpomdp.interaction.search.method import SearchMethod
 from decpomdp.interaction.search.settings import Search
+from decpomdp.interaction.world.choice import FB_HSVI, contenders, interval, worse_mean
 from decpomdp.interaction.world.result import WorldFit, value_in, visits_outside
 from decpomdp.interaction.world.settings import World
+from decpomdp.interaction.world.trust import doubts
 from decpomdp.planners.common import toy_model
 from decpomdp.planners.fb_hsvi.method import FbHsviMethod
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
@@ -45,12 +46,6 @@ PLAN_TIME, PLAN_SECONDS = 2.0, 30.0  # limits of planning: relative to the time 
 FEWEST = 2  # draws of every world, at least, for a choice by draws
 ROUNDS, RESTARTS, STEPS = 2, 2, 1_000_000  # of FB-HSVI, PeriEM and the search without a time limit
 BOOTSTRAPS = 5
-WIDTH = 2.0  # standard deviations of the interval
-WORSE = 0.5  # share of the drawn worlds, those with the lowest values, over which a team's score is the mean
-DISAGREE = 0.1  # share of the range of values by which admitted worlds may differ without a warning
-MISFIT, CLEARLY = 0.05, 4.0  # nats a step by which held-out episodes may surprise without a warning; standard errors
-OUTSIDE = 0.05  # share of a team's discounted steps in situations that are rare in the logs, without a warning
-FB_HSVI, OTHER_PLANNERS = "fb-hsvi", ("periem", "search")  # the first is preferred in near-ties
 LONGER = 2.0  # time of FB-HSVI, relative to other planners
 PAIRS = 2_000_000  # of state and joint node: larger teams are evaluated only if there is no other
 FIT, PLAN, JUDGE, INTERVAL = "fit", "plan", "judge", "interval"  # phases
@@ -288,45 +283,34 @@ class WorldMethod:
         return [fits.growth.best] if fits.growth is not None and fits.growth.best is not None else []
 
     def _facts(self, state: WorldState, posteriors: Sequence[Posterior], best: Candidate) -> dict[str, Any]:
-        value, low, high = best.values[0], None, None
-        warned = list[str]()
         complete = state.phase != FIT and not state.fits.hurried
-        if complete and self.draws(state) and state.likeliest is not None and len(state.resampled) >= 2:
-            place = next(c for c, candidate in enumerate(state.candidates) if candidate is best)
-            drawn = np.array([values[place] for values in state.drawn[: self.draws(state) * len(posteriors)]])
-            low, high = interval(best.values, drawn.reshape(-1, len(posteriors)), state.resampled, state.likeliest)
-        if not complete:
-            warned.append(
-                "no interval: the fits of the world were cut short, so the value is unreliable; allow more time"
-            )
-        if any(binned(agent) for agent in self.episodes.agents):
-            warned.append("the observations are numbers in bins: the true value may be far below that in the worlds")
-        values = [self.behaviour, *(v for candidate in state.candidates for v in candidate.values)]
-        if max(best.values) - min(best.values) > DISAGREE * max(max(values) - min(values), 1e-9 * abs(value)):
-            span = f"{min(best.values):.4g} to {max(best.values):.4g}"
-            warned.append(f"the value differs between worlds that predict about equally well: {span}")
-        surprise, errors = self._surprise(state.fits)
-        if surprise > MISFIT and errors > CLEARLY:
-            warned.append(
-                "no world fits well: held-out episodes are less likely than the best one predicts, by "
-                f"{surprise:.2g} nats a step"
-            )
+        low, high = self._ends(state, best) if complete else (None, None)
+        surprise = self._surprise(state.fits)
         outside = visits_outside(best.team, posteriors[0], self.worlds.alphabet)
-        if outside > OUTSIDE:
-            warned.append(f"the team spends {outside:.0%} of its steps in situations that are rare in the episodes")
+        values = [self.behaviour, *(value for candidate in state.candidates for value in candidate.values)]
+        span = max(values) - min(values)
         return {
-            "value": value,
+            "value": best.values[0],
             "low": low,
             "high": high,
             "worlds": len(posteriors),
             "states": posteriors[0].states,
             "memory": int(posteriors[0].form.memory),
             "outside": outside,
-            "surprise": surprise,
+            "surprise": surprise[0],
             "complete": complete,
             "planned_by": best.origin,
-            "warnings": "; ".join(warned),
+            "warnings": "; ".join(doubts(self.episodes.agents, complete, best.values, span, surprise, outside)),
         }
+
+    def _ends(self, state: WorldState, best: Candidate) -> tuple[float | None, float | None]:
+        """Ends of the interval, if there is enough for one."""
+        draws, worlds = self.draws(state), len(state.fits.refitted)
+        if not draws or state.likeliest is None or len(state.resampled) < 2:
+            return None, None
+        place = next(c for c, candidate in enumerate(state.candidates) if candidate is best)
+        drawn = np.array([values[place] for values in state.drawn[: draws * worlds]]).reshape(draws, worlds)
+        return interval(best.values, drawn, state.resampled, state.likeliest)
 
     def _surprise(self, fits: Fits) -> tuple[float, float]:
         """Nats a step by which held-out episodes are less likely than the best world expects, and standard errors."""
@@ -355,33 +339,11 @@ def planning_ends(began: float, now: Now) -> float:
     return min(PLANNING, began + max(PLAN_TIME * began, PLAN_SECONDS / max(seconds, 1e-9)))
 
 
-def binned(agent: Agent) -> bool:
-    """Whether observations are numbers in bins. Bins are not states, and no check of the worlds detects that."""
-    try:
-        return any(edges_of(agent).values())
-    except InputError:
-        return False
-
-
 def behaviour_value(episodes: Episodes) -> float:
     """The value of the behaviour: the mean return, continued with the mean reward where episodes were cut."""
     cut = np.ones(episodes.count, bool) if episodes.terminated is None else ~np.asarray(episodes.terminated)
     ahead = episodes.discount**episodes.lengths * episodes.rewards.mean() / (1 - episodes.discount)
     return float((episodes.returns() + cut * ahead).mean())
-
-
-def interval(
-    values: Sequence[float], drawn: Floats, resampled: Sequence[float], likeliest: float
-) -> tuple[float, float]:
-    """Ends of the union over the admitted worlds w of: the value, and two standard deviations on either side.
-
-    Deviations are over the draws k of a world, drawn[k, w], and over bootstrap samples. The best world also has its
-    value without priors.
-    """
-    spread = WIDTH * np.sqrt(drawn.var(0, ddof=1) + np.var(resampled, ddof=1))  # [w]
-    low, high = np.array(values), np.array(values)
-    low[0], high[0] = min(low[0], likeliest), max(high[0], likeliest)
-    return float((low - spread).min()), float((high + spread).max())
 
 
 def described(origin: str) -> str:
@@ -392,32 +354,6 @@ def described(origin: str) -> str:
         "the likeliest world" if world == "0" else f"world {int(world) + 1} of those that predict about equally well"
     )
     return f"planned with {name} in {place}{', rounded' * planner.endswith(' rounded')}"
-
-
-def worse_mean(values: Floats, weights: Floats) -> Floats:
-    """[c]: mean of values[k, w, c] over the worse half of draws and worlds, where world w has the weight weights[w].
-
-    A plan exploits the errors of its own world, so worlds in which it earns less decide.
-    """
-    flat = values.reshape(-1, values.shape[-1])  # [kw, c]
-    mass = np.tile(weights / len(values), len(values))
-    order = np.argsort(flat, axis=0, kind="stable")
-    used = np.diff(np.minimum(np.cumsum(mass[order], axis=0), WORSE), axis=0, prepend=0.0)
-    result: Floats = (used * np.take_along_axis(flat, order, axis=0)).sum(0) / WORSE
-    return result
-
-
-def contenders(values: Floats, weights: Floats, origins: list[str]) -> list[int]:
-    """Candidates c without the teams of PeriEM and the search that are not clearly better than FB-HSVI's best one.
-
-    Clearly: the gain over it, in values[k, w, c], is positive in the mean over the worse half of draws and worlds.
-    """
-    first = [c for c, origin in enumerate(origins) if origin.startswith(FB_HSVI)]
-    if not first:
-        return list(range(len(origins)))
-    best = first[int(np.argmax(worse_mean(values[..., first], weights)))]
-    gains = worse_mean(values - values[..., best : best + 1], weights)  # [c]
-    return [c for c, origin in enumerate(origins) if gains[c] > 0 or not origin.startswith(OTHER_PLANNERS)]
 
 
 def toy_episodes(count: int = 2) -> Episodes:
