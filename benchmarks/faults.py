@@ -155,6 +155,21 @@ FAULTS = [
     Fault(
         "worlds/product.py", "ends += world.see[1][inputs]", "ends += world.see[1][inputs * 0]", "wrong index", WORLDS
     ),
+    Fault("worlds/parts.py", "own - moved", "own", "dropped term", "worlds/test_tuples.py"),
+    Fault(
+        "worlds/parts.py",
+        "parts[:, n]][:, z][:, :, z]",
+        "parts[:, 0]][:, z][:, :, z]",
+        "wrong index",
+        "worlds/test_tuples.py",
+    ),
+    Fault(
+        "worlds/tuples.py",
+        "summed(counts, to)._replace",
+        "summed(counts, to * 0)._replace",
+        "wrong index",
+        "worlds/test_tuples.py",
+    ),
     Fault("worlds/growth.py", "other if other.bound > trial.bound else trial", "other", "dropped check", WORLDS),
     Fault("worlds/growth.py", "gain = trial.bound - before.bound", "gain = trial.bound", "dropped term", WORLDS),
     Fault("interaction/logs/dependence.py", "result[k, t, did] += 1", "result[k, t, did] += 0", "dropped term", LOGS),

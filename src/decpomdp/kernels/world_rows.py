@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import helper, kernel
 
-OVERALL, STATE, PARTS, PRODUCT, INPUT, BOTH, SEEN, OWN = range(8)  # kinds of bases, see `_base`
+OVERALL, STATE, PARTS, PRODUCT, INPUT, BOTH, SEEN, OWN, FACTORED = range(9)  # kinds of bases, see `_base`
 PRESENT = 0.3  # expected visits from which a row counts as present
 TINY, FLOOR = 1e-2, 1e-9  # counts and priors below these are left out of sums
 ZERO = 0.015  # exp E ln of a Dirichlet parameter below this is less than 1e-28 and set to 0
@@ -29,6 +29,7 @@ class Pools(NamedTuple):
     by_part: NDArray[np.float64]  # [a, z, j] sum over the v that have part a; [0, 0, 0] if no base needs it
     parts: NDArray[np.int64]  # [v, n] every agent's part of the input
     seen: NDArray[np.float64]  # [v, j] uniform on what occurred with v; sums to one
+    factored: NDArray[np.float64]  # [v, z, j] base of every row if states are tuples; [0, 0, 0] if they are not
     smoothing: float  # counts of `overall` in every base
 
 
@@ -59,7 +60,7 @@ def _base(kind: int, own: int, v: int, z: int, pools: Pools, base: NDArray[np.fl
 
     OVERALL: all rows. STATE: same state, other inputs. INPUT: same input, other states. BOTH: their product.
     OWN: same state, inputs with the same part of agent `own`. PARTS and PRODUCT: mean and product of these over agents.
-    SEEN: uniform on what occurred with the input.
+    SEEN: uniform on what occurred with the input. FACTORED: given, with one factor per agent.
     """
     symbols, agents, h = len(base), pools.parts.shape[1], pools.smoothing
     row, overall = pools.counts[v, z], pools.overall
@@ -69,6 +70,9 @@ def _base(kind: int, own: int, v: int, z: int, pools: Pools, base: NDArray[np.fl
     elif kind == SEEN:
         for j in range(symbols):
             base[j] = pools.seen[v, j]
+    elif kind == FACTORED:
+        for j in range(symbols):
+            base[j] = pools.factored[v, z, j]
     elif kind == INPUT:
         _without(pools.by_input[v], row, h, overall, base)
     elif kind == STATE:

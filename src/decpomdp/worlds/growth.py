@@ -7,7 +7,7 @@
               the result is kept if the bound rose
     the end   two rounds without a sufficient gain
 
-A plain fit may also begin with tuples of the states of single agents (`product.py`); it has one round, without EM.
+A fit whose states are tuples of the agents' own states has one round, in one stage (`tuples.py`).
 
 One step is one of these stages. Random numbers depend on the seed, the number of the fit and that of the round only.
 """
@@ -19,8 +19,9 @@ import numpy as np
 from decpomdp.worlds.data import Form, Records
 from decpomdp.worlds.moves import BY_INPUT, BY_PART, BY_STATE, copies, merge_pairs, merged, one_state, other_form
 from decpomdp.worlds.posterior import FixedPriors, Posterior, Tables, posterior_of, strong_prior, weak_prior
-from decpomdp.worlds.product import own_records, product_of
+from decpomdp.worlds.product import own_records
 from decpomdp.worlds.sweep import FEW, Sweeps
+from decpomdp.worlds.tuples import tuple_fit
 
 QUARTER, ON_QUARTER, QUARTER_STEPS = 0.25, 40, 15_000  # share; sweeps on it; steps of it below which it is left out
 EM_SWEEPS, VB_SWEEPS, MERGE_SWEEPS, FORM_SWEEPS = 40, 15, 8, 6
@@ -32,9 +33,8 @@ SINGLE = 4  # pairs that are tried one by one, with few states
 PATIENCE = 2  # rounds without a sufficient gain
 STATES = (12, 2, 8, 4, 16, 3)  # of the first round of fit 0, 1, ...: alternately many (then merged) and few
 COPIES, NOISE, STAY = 32, 0.5, 20.0  # of the first round with memory; `stay` of splits with memory
-PRODUCT, QUICK = -1, -3  # numbers of the fit that starts with tuples, and of the one on a part of the episodes
-MOST_OWN, MOST_TUPLES = 12, 128  # states of an agent, tuples
-LARGEST = 1e7  # numbers in their transitions
+TUPLES, QUICK = -1, -3  # numbers of the fit that starts with tuples, and of the one on a part of the episodes
+MOST_OWN = 12  # states of a world of one agent
 STRONG = 8  # states up to which EM has strong priors
 
 
@@ -95,8 +95,8 @@ class Grower:
         return stages[fit.stage](fit)
 
     def _quarter(self, fit: Growth) -> Growth:
-        if fit.number == PRODUCT:
-            return self._product(fit)
+        if fit.number == TUPLES:
+            return self._tuples(fit)
         sweeps, start = self.sweeps[fit.form], start_of(fit.number, fit.form.memory)
         rng = np.random.default_rng([self.seed, int(fit.form.memory), abs(fit.number), fit.round])
         if fit.best is None:
@@ -114,25 +114,22 @@ class Grower:
             tables = posterior_of(part.records, counts, prior).mean()
         return fit._replace(stage="em", tables=tables)
 
-    def _product(self, fit: Growth) -> Growth:
-        """Start with tuples of the states of single-agent worlds; one round only."""
+    def _tuples(self, fit: Growth) -> Growth:
+        """The one round of a fit whose states are tuples."""
         sweeps = self.sweeps[fit.form]
         one = sweeps.vb(sweeps.expected(one_state(sweeps.records))[1], FORM_SWEEPS, TOLERANCE)
-        worlds = list[Tables]()
-        for n in range(len(sweeps.records.alphabet.agents)):
-            own = Grower({Form(): own_records(sweeps.records, n)}, self.seed, min(self.most, MOST_OWN), self.threads)
-            own.sweeps[Form()].stop = sweeps.stop
-            growth = own.begin(False, 0)
-            while not growth.over:
-                growth = own.step(growth)
-            worlds.append(cast(Posterior, growth.best).mean())
-        sizes = [world.states for world in worlds]
-        tuples = int(np.prod(sizes))
-        large = tuples > min(self.most, MOST_TUPLES) or sweeps.records.inputs * tuples**2 > LARGEST
-        if large or tuples == max(sizes):
-            return fit._replace(best=one, round=1, over=True)
-        counts = sweeps.expected(product_of(sweeps.records, worlds))[1]
-        return fit._replace(best=one, stage="vb", tables=counts)
+        worlds = [self._own(sweeps, n) for n in range(len(sweeps.records.alphabet.agents))]
+        best = tuple_fit(self.sweeps, worlds, self.seed, self.most) or one
+        return Growth(best.form, fit.number, best, round=1, over=True)
+
+    def _own(self, sweeps: Sweeps, n: int) -> Tables:
+        """The world of agent n alone."""
+        own = Grower({Form(): own_records(sweeps.records, n)}, self.seed, min(self.most, MOST_OWN), self.threads)
+        own.sweeps[Form()].stop = sweeps.stop
+        growth = own.begin(False, 0)
+        while not growth.over:
+            growth = own.step(growth)
+        return cast(Posterior, growth.best).mean()
 
     def _em(self, fit: Growth) -> Growth:
         tables = cast(Tables, fit.tables)
@@ -175,7 +172,7 @@ class Grower:
         least = LEAST[fit.form.memory] * trial.steps
         enough = gain > (min(1.0, least) if trial.states <= FEW else least)
         best, fails = trial if gain > 0 else before, 0 if enough else fit.fails + 1
-        over = fails >= PATIENCE or best.states >= self.most or fit.number == PRODUCT
+        over = fails >= PATIENCE or best.states >= self.most
         return Growth(best.form, fit.number, best, round=fit.round + 1, fails=fails, gain=gain, over=over)
 
     def _prior(self, fit: Growth, states: int) -> FixedPriors:

@@ -1,6 +1,6 @@
 """Episodes -> several fitted worlds: restarts of both forms, an over-complete world, and a choice by held-out episodes.
 
-    fits          a quick one on the first of many episodes; one that starts with tuples of single-agent states;
+    fits          a quick one on the first of many episodes; one whose states are tuples with a part per agent;
                   one with memory and a plain one, alternating; then restarts of the form that predicts held-out
                   episodes better
     over-complete the best fit with more copies of its states, not merged, in case it has too few states
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Episodes, Row
 from decpomdp.worlds.calibration import trusted
 from decpomdp.worlds.data import Alphabet, Form, Records, alphabet_of, records_of
-from decpomdp.worlds.growth import PRODUCT, QUICK, Grower, Growth, start_of
+from decpomdp.worlds.growth import QUICK, TUPLES, Grower, Growth, start_of
 from decpomdp.worlds.moves import BY_INPUT, BY_PART, copies
 from decpomdp.worlds.posterior import Floats, Posterior, Tables, weak_prior
 from decpomdp.worlds.sweep import NEVER, Sweeps
@@ -46,7 +46,7 @@ class Fitted(NamedTuple):
     posterior: Posterior
     heldout: NDArray[np.float64]  # [k] log likelihood of every held-out episode
     over_complete: bool = False
-    extra: bool = False  # the quick fit, or started with tuples of single-agent states
+    extra: bool = False  # the quick fit, or the one with tuples
 
 
 class Fits(NamedTuple):
@@ -170,7 +170,7 @@ class Worlds:
         if not state.finished and self.starter is not None:
             return self.grower.begin(False, QUICK)
         if len(state.finished) == (self.starter is not None) and len(self.episodes.agents) > 1:
-            return self.grower.begin(False, PRODUCT)
+            return self.grower.begin(False, TUPLES)
         done = [fit.posterior.form.memory for fit in state.finished if not fit.extra]
         for memory in (True, False):
             if memory not in done and any(form.memory == memory for form in self.forms):

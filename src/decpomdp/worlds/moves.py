@@ -112,13 +112,15 @@ def merge_pairs(sweeps: Sweeps, posterior: Posterior, failed: int = 0) -> list[t
 
 def merged(counts: Tables, pairs: list[tuple[float, int, int]]) -> Tables:
     """Counts of the world in which the second state of each pair is merged into the first."""
-    states = counts.states
-    to = np.arange(states)
+    to = np.arange(counts.states)
     for _, i, j in pairs:
         to[j] = i
-    keep, new = np.unique(to, return_inverse=True)
-    into: NDArray[np.float64] = np.zeros((states, len(keep)))
-    into[np.arange(states), new] = 1
+    return summed(counts, np.unique(to, return_inverse=True)[1])
+
+
+def summed(counts: Tables, to: NDArray[np.int64]) -> Tables:
+    """Counts of the world in which state z is the state to[z]."""
+    into: NDArray[np.float64] = np.eye(int(to.max()) + 1)[to]
     see = tuple(np.ascontiguousarray(into.T @ group) for group in counts.see)
     move = np.ascontiguousarray(into.T @ (counts.move @ into))
     return Tables(counts.start @ into, move, see, np.ascontiguousarray(into.T @ counts.pay))

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import world_rows as kernels
 from decpomdp.kernels.world_filter import Rows
-from decpomdp.kernels.world_rows import BOTH, INPUT, OVERALL, OWN, PARTS, PRESENT, PRODUCT, SEEN, STATE, Pools
+from decpomdp.kernels.world_rows import BOTH, FACTORED, INPUT, OVERALL, OWN, PARTS, PRESENT, PRODUCT, SEEN, STATE, Pools
+from decpomdp.worlds import parts
 from decpomdp.worlds.data import Form, Records
 
 Floats = NDArray[np.float64]
@@ -37,6 +38,7 @@ class Tables(NamedTuple):
     move: Floats  # [v, z, z1]
     see: tuple[Floats, ...]  # of every group: [v + 1, z1, y]
     pay: Floats  # [v, z, r]
+    tuples: NDArray[np.int64] | None = None  # [z, n] if states are tuples of the agents' own states (`parts.py`)
 
     @property
     def states(self) -> int:
@@ -49,12 +51,15 @@ class Tables(NamedTuple):
             row(self.move, *(other.move for other in others)),
             tuple(row(*group) for group in zip(self.see, *(other.see for other in others), strict=True)),
             row(self.pay, *(other.pay for other in others)),
+            self.tuples,
         )
 
     def kept(self, keep: NDArray[np.bool_]) -> "Tables":
         """Only the states with `keep`; rows are not normalised."""
         move = np.ascontiguousarray(self.move[:, keep][:, :, keep])
-        return Tables(self.start[keep], move, tuple(group[:, keep] for group in self.see), self.pay[:, keep])
+        see = tuple(group[:, keep] for group in self.see)
+        tuples = None if self.tuples is None else self.tuples[keep]
+        return Tables(self.start[keep], move, see, self.pay[:, keep], tuples)
 
     def rows(self) -> Rows:
         """Laid out for the filter."""
@@ -142,7 +147,8 @@ def posterior_of(
     everyone = len(records.parts[0])
     own = [n if n < everyone and not records.form.joint else 0 for n in range(len(counts.see))]
     see_kinds = SEE_JOINT if records.form.joint else SEE
-    move = [_Table(_pools(records, counts.move, "move"), 0, MOVE)]
+    move_kinds = MOVE if counts.tuples is None else (*MOVE, FACTORED)
+    move = [_Table(_pools(records, counts.move, "move", counts.tuples), 0, move_kinds)]
     see = [_Table(_pools(records, c, "see"), own[g], see_kinds) for g, c in enumerate(counts.see)]
     pay = [_Table(_pools(records, counts.pay, "pay"), 0, PAY[records.form.memory])]
     priors, charge = list[list[Floats]](), 0.0
@@ -165,19 +171,20 @@ def posterior_of(
     return Posterior(records.form, counts, prior, charge, steps=records.steps)
 
 
-def _pools(records: Records, counts: Floats, table: str) -> Pools:
+def _pools(records: Records, counts: Floats, table: str, tuples: NDArray[np.int64] | None = None) -> Pools:
     overall = counts.sum((0, 1)) + 0.5
     overall /= overall.sum()
     inputs = len(counts)
-    parts = np.ascontiguousarray(records.parts[:inputs])
+    known = np.ascontiguousarray(records.parts[:inputs])
     by_part = np.zeros((0, 0, 0))
     if table != "pay":
         by_part = np.zeros((int(records.parts.max()) + 1, *counts.shape[1:]))
-        kernels.add_by_part(np.ascontiguousarray(counts), parts, by_part)
+        kernels.add_by_part(np.ascontiguousarray(counts), known, by_part)
     seen = records.paid if table == "pay" else np.zeros((1, 1))
     counts = np.ascontiguousarray(counts)
+    factored = np.zeros((0, 0, 0)) if tuples is None else parts.base(counts, known, tuples)
     return Pools(
-        counts, counts.sum(-1), overall, counts.sum(0), counts.sum(1), by_part, parts, seen, SMOOTHING[table]
+        counts, counts.sum(-1), overall, counts.sum(0), counts.sum(1), by_part, known, seen, factored, SMOOTHING[table]
     )  # fmt: skip
 
 

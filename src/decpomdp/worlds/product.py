@@ -1,8 +1,7 @@
-"""Initialisation for factored problems: one world per agent, and the product of their states.
+"""The world of one agent, and the product of such worlds (`tuples.py`).
 
 The world of agent n is fitted to its own actions and observations, without rewards. If transitions and observations of
-agents are (nearly) independent, the states of the team are tuples of such states. EM from noisy copies rarely finds
-them: with three agents of three places each it stops at half of the 27 states.
+agents are (nearly) independent, the states of the team are tuples of the states of these worlds.
 """
 
 import numpy as np
@@ -11,6 +10,8 @@ from decpomdp.core.agent import joint_table
 from decpomdp.kernels.world_filter import Log
 from decpomdp.worlds.data import Alphabet, Form, Records
 from decpomdp.worlds.posterior import Tables
+
+EVEN = 5.0  # Dirichlet parameter of random rows; a bias towards staying in the same state leads to poor local optima
 
 
 def own_records(records: Records, n: int) -> Records:
@@ -49,4 +50,19 @@ def product_of(records: Records, worlds: list[Tables]) -> Tables:
     if records.alphabet.ends:
         see.append(ends)
     pay = np.repeat(records.paid[:, None], len(states), axis=1)
-    return Tables(start, move, tuple(see), pay)
+    return Tables(start, move, tuple(see), pay, states)
+
+
+def random_product(records: Records, worlds: list[Tables], values: int, rng: np.random.Generator) -> Tables:
+    """The product. Worlds with one state get several `values` with random rows; rewards are then random, too."""
+    tables = product_of(records, [_random(world, values, rng) if world.states == 1 else world for world in worlds])
+    if min(world.states for world in worlds) > 1:
+        return tables
+    pay = tables.pay * np.exp(rng.standard_normal(tables.pay.shape))
+    return tables._replace(pay=pay / pay.sum(-1, keepdims=True))
+
+
+def _random(world: Tables, values: int, rng: np.random.Generator) -> Tables:
+    even, see = np.full(values, EVEN), tuple(np.repeat(table, values, axis=1) for table in world.see)
+    move = rng.dirichlet(even, (len(world.move), values))
+    return Tables(rng.dirichlet(even), move, see, np.repeat(world.pay, values, axis=1))

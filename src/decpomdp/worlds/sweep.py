@@ -18,6 +18,7 @@ from decpomdp.core.run import Cut
 from decpomdp.engines import threads as engine
 from decpomdp.kernels.world_filter import Rows, filter_chunk
 from decpomdp.worlds.data import Records
+from decpomdp.worlds.parts import factored
 from decpomdp.worlds.posterior import FixedPriors, Floats, Posterior, Tables, posterior_of
 
 BEAM, FINE_BEAM = 1e-5, 1e-8  # of the filter: in sweeps, and for held-out likelihoods
@@ -48,7 +49,7 @@ class Sweeps:
     def expected(self, tables: Tables, beam: float = BEAM) -> tuple[float, Tables]:
         """Log likelihood and expected counts."""
         logs, counts, _ = self._filtered(tables, beam, True)
-        return float(logs.sum()), self._tables(counts)
+        return float(logs.sum()), self._tables(counts)._replace(tuples=tables.tuples)
 
     def confusion(self, tables: Tables) -> NDArray[np.float64]:
         """[z, z]: entropy that is lost if two states are merged; above and below the diagonal."""
@@ -82,7 +83,9 @@ class Sweeps:
 
     # ---- runs of sweeps ----
 
-    def em(self, tables: Tables, prior: FixedPriors, sweeps: int, tolerance: float, prune: bool = True) -> Tables:
+    def em(
+        self, tables: Tables, prior: FixedPriors, sweeps: int, tolerance: float, prune: bool = True, tied: bool = False
+    ) -> Tables:
         """Expected counts after at most `sweeps` sweeps of EM with fixed priors (bases follow the counts).
 
         Steps are over-relaxed: rows move `rate` times as far as EM moves them. The rate grows until the likelihood
@@ -96,12 +99,20 @@ class Sweeps:
                 before, rate, tables = -np.inf, 1.0, plain
                 continue
             counts = occupied(expected) if prune and sweep > 2 else expected
-            plain = posterior_of(self.records, counts, prior).mean()
+            plain = self.mean(counts, prior, tied)
             if sweep > 6 and abs(log - before) < self._least(tolerance, counts.states):
                 break
             before, rate = log, min(rate * FASTER, FASTEST)
             tables = further(tables, plain, rate) if plain.states == tables.states else plain
         return counts
+
+    def mean(self, counts: Tables, prior: FixedPriors, tied: bool = False) -> Tables:
+        """The posterior mean; `tied`: its states are tuples whose parts move independently (`parts.py`)."""
+        mean = posterior_of(self.records, counts, prior).mean()
+        if not tied or counts.tuples is None:
+            return mean
+        start, move = factored(counts.start, counts.move, self.records.parts[:-1], counts.tuples)
+        return mean._replace(start=start, move=move)
 
     def vb(self, counts: Tables, sweeps: int, tolerance: float, beam: float = BEAM) -> Posterior:
         """The posterior of the highest bound within so many sweeps."""
