@@ -37,6 +37,21 @@ def test_the_best_episode_is_replayed():
                 node = int(controller.transition[node, action, seen[t + 1]].argmax())
 
 
+def test_a_clock_does_at_every_step_what_the_best_episodes_did():
+    episodes = data.episodes(np.random.default_rng(1), 2, count=30, longest=7)
+    team = mean_of(beginning(episodes, Fixed(4), "clock", 4))
+    best = int(np.argmax(episodes.returns()))
+    assert episodes.count // 20 == 1
+    rows = slice(episodes.offsets[best], episodes.offsets[best + 1])
+    for n, controller in enumerate(team.controllers):
+        did, nodes = episodes.actions[rows, n], np.arange(episodes.lengths[best]) % 4
+        for node in range(4):
+            shares = np.bincount(did[nodes == node], minlength=controller.actions) / max(1, (nodes == node).sum())
+            wanted = shares if (nodes == node).any() else np.full(controller.actions, 1 / controller.actions)
+            assert controller.action[node] == pytest.approx(0.9 * wanted + 0.1 / controller.actions, abs=0.01)
+            assert np.all(controller.transition[node].argmax(-1) == (node + 1) % 4)
+
+
 def test_a_tree_that_would_outgrow_the_truncation_goes_back_to_the_start():
     episodes = data.episodes(np.random.default_rng(0), 1, count=30, longest=4)
     first = beginning(episodes, StickBreaking(), "best", 2)

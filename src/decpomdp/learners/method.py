@@ -49,6 +49,7 @@ from decpomdp.learners.weighing import Steps, by_reward, by_utility, utilities
 
 FIT, CLONED = 0, 1  # parts of a run
 STARTING, MERGING, WHOLE = 0, 1, 2  # phases of a part
+CLOCK = 1  # the start in which agents count their steps
 SOME = 500  # episodes for the starts, at most
 SHORT = 60  # sweeps of a start, at most
 CLOSE = 1e-4  # rise of the bound per episode with which a start ends
@@ -245,7 +246,7 @@ class SbprMethod:
 
     def _start(self, state: FitState) -> tuple[AgentPosterior, ...]:
         seed = self.inputs.seed + state.start
-        begin: Team | str = self.settings.start if state.start == 0 else "random"
+        begin: Team | str = {0: self.settings.start, CLOCK: "clock"}.get(state.start, "random")
         return beginning(self._episodes(state), self.prior, self.inputs.begin or begin, self.settings.nodes, seed)
 
     def _finished(self, state: FitState, why: str) -> FitState:

@@ -1,4 +1,4 @@
-"""The first posterior of a fit: from the best episodes, at random, or from a team.
+"""The first posterior of a fit: from the best episodes, a clock, at random, or from a team.
 
 Each is expressed as soft counts, like those of the data; the first posterior is the usual update with these counts.
 """
@@ -21,7 +21,7 @@ ELITES = 50  # best episodes merged into the first controllers, at most
 def beginning(
     episodes: Episodes, prior: Prior, begin: Team | str, nodes: int, seed: int = 0
 ) -> tuple[AgentPosterior, ...]:
-    """The first posterior; `begin` is "best", "random" or a team."""
+    """The first posterior; `begin` is "best", "clock", "random" or a team."""
     shown = episodes.observations[episodes.offsets[:-1]].max(axis=0) >= 0  # whether the first step has an observation
     each = zip(episodes.agents, _counts(episodes, prior, begin, nodes, seed), shown, strict=True)
     return tuple(
@@ -41,6 +41,8 @@ def _counts(episodes: Episodes, prior: Prior, begin: Team | str, nodes: int, see
         return [soft_counts(controller, max(nodes, *begin.nodes)) for controller in sure]
     if begin == "best":
         return from_best_episodes(episodes, nodes)
+    if begin == "clock":
+        return clocks(episodes, nodes)
     rng = np.random.default_rng(seed)
     return [_random_counts(len(a.actions), len(a.observations), nodes, rng) for a in episodes.agents]
 
@@ -51,9 +53,28 @@ def from_best_episodes(episodes: Episodes, nodes: int) -> list[Counts]:
     A node is a local history; the tree stops growing at `nodes` nodes, and a step that would leave it returns to the
     start.
     """
-    count = max(1, min(ELITES, episodes.count // 20))
-    best = np.argsort(-episodes.returns(), kind="stable")[:count]
+    best = _best(episodes)
     return [soft_counts(_tree(episodes, n, best, nodes), nodes) for n in range(len(episodes.agents))]
+
+
+def clocks(episodes: Episodes, nodes: int) -> list[Counts]:
+    """Every agent counts its steps modulo `nodes` and does what the best episodes did at these steps."""
+    offsets = episodes.offsets
+    rows = np.concatenate([np.arange(offsets[k], offsets[k + 1]) for k in _best(episodes)])
+    steps = np.concatenate([np.arange(episodes.lengths[k]) for k in _best(episodes)]) % nodes
+    counts = []
+    for n, agent in enumerate(episodes.agents):
+        visits = np.zeros((nodes, len(agent.actions)))
+        np.add.at(visits, (steps, episodes.actions[rows, n]), 1)
+        shape = (nodes, len(agent.actions), len(agent.observations), nodes)
+        moves = np.broadcast_to(np.roll(np.eye(nodes), 1, axis=1)[:, None, None], shape)
+        counts.append(soft_counts(Controller(np.eye(nodes)[0], _shares(visits), moves)))
+    return counts
+
+
+def _best(episodes: Episodes) -> NDArray[np.int64]:
+    """The episodes with the highest returns."""
+    return np.argsort(-episodes.returns(), kind="stable")[: max(1, min(ELITES, episodes.count // 20))]
 
 
 def _tree(episodes: Episodes, n: int, chosen: NDArray[np.int64], nodes: int) -> Controller:
