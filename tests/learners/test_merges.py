@@ -1,10 +1,13 @@
-"""Merged and ordered nodes: what they keep, and that the start node stays first."""
+"""Merged and ordered nodes: what they keep, and that the start node stays first. Reopened choices."""
 
 import numpy as np
 import pytest
 from learners import data
 
+import decpomdp as dp
+from decpomdp.core.run import Inputs, unlimited
 from decpomdp.learners import Fixed, StickBreaking
+from decpomdp.learners.method import REOPENED, REOPENING, WHOLE, SbprMethod
 from decpomdp.learners.posterior import Counts, updated
 
 AGENT = data.AGENTS[0]
@@ -53,3 +56,18 @@ def test_nodes_are_ordered_by_use_where_that_makes_the_counts_likelier():
     assert better.ordered() is better
     fixed = posterior([2, 1, 40, 9], Fixed(4))
     assert fixed.ordered() is fixed  # no order in its prior
+
+
+def test_choices_are_opened_again_while_the_bound_of_an_agent_rises():
+    episodes = data.episodes(np.random.default_rng(5), 2, count=60, longest=8)
+    method = SbprMethod(episodes, dp.Sbpr(judge=False, starts=2, truncation=5), Inputs(seed=1))
+    state, bounds = method.init(unlimited()), []
+    while state.phase != WHOLE:
+        state, _ = method.step(state, unlimited())
+        if state.phase == REOPENING:
+            bounds.append([best.bound for best in state.chosen])
+    rises = np.diff([*bounds, [best.bound for best in state.chosen]], axis=0)
+    assert np.all(rises >= 0)
+    assert rises.max() > 1
+    assert state.rounds <= REOPENED
+    assert state.rounds == REOPENED or np.all(rises[-1] == 0)

@@ -2,6 +2,7 @@
 
     starts      each is fitted to at most SOME episodes; every agent keeps the start with its highest bound
     merges      two nodes of an agent are merged if its bound rises
+    reopening   a part of every choice is opened and swept again, while the bound of an agent rises
     sweeps      from there, with a part of every choice open, over all episodes, until the bound stops rising
     judging     the value of the team, estimated from the episodes (`judging`)
     cloning     only if that estimate is below the behaviour's: starts, merges and sweeps with equal utilities
@@ -33,7 +34,7 @@ from decpomdp.learners.judging import WORSE, Judged, judge
 from decpomdp.learners.posterior import AgentPosterior, BayesFit, TeamPosterior, occupied_nodes, updated
 from decpomdp.learners.rows import Floats
 from decpomdp.learners.settings import Sbpr
-from decpomdp.learners.start import beginning, softened
+from decpomdp.learners.start import SOFTNESS, beginning, softened
 from decpomdp.learners.sweep import (
     DOUBLE,
     SINGLE,
@@ -48,7 +49,7 @@ from decpomdp.learners.sweep import (
 from decpomdp.learners.weighing import Steps, by_reward, by_utility, utilities
 
 FIT, CLONED = 0, 1  # parts of a run
-STARTING, MERGING, WHOLE = 0, 1, 2  # phases of a part
+STARTING, MERGING, REOPENING, WHOLE = range(4)  # phases of a part
 CLOCK = 1  # the start in which agents count their steps
 SOME = 500  # episodes for the starts, at most
 SHORT = 60  # sweeps of a start, at most
@@ -56,6 +57,7 @@ CLOSE = 1e-4  # rise of the bound per episode with which a start ends
 ORDER_EVERY = 5  # sweeps
 SWEEPS, STEPS = 10, 200_000  # limits of one step of the driver: sweeps over all episodes, and episode steps in them
 MERGES = 4  # failed merges of an agent after which no more are tried
+OPEN, REOPENED = 0.3, 5  # share of every choice that is opened again; rounds of it, at most
 RARE = 1e-3  # share of visits below which nodes of the starts are dropped
 FEWEST = 20  # episodes for judging, at least
 ROUNDING = 1e-9  # fall of the bound that is rounding, relative to the bound
@@ -86,7 +88,8 @@ class FitState(NamedTuple):
     later: tuple[int, ...] = ()  # the starts after it
     sweep: int = 0  # the next one; 0: `now` is not evaluated yet
     chosen: tuple[Started, ...] = ()  # per agent
-    failed: tuple[int, ...] = ()  # per agent: merges since its last success
+    failed: tuple[int, ...] = ()  # per agent: merges or rounds since its last success
+    rounds: int = 0  # of reopening
     falls: tuple[trace.Fall, ...] = ()
     ended: str = ""  # why the fit ended, while it is being judged
     fit: Scored | None = None  # the finished fit
@@ -109,7 +112,8 @@ class SbprMethod:
         self.settings, self.inputs = settings, inputs
         self.data, self._log_behaviour = self._read(episodes)
         self.prior = settings.prior_for(self.data.count)
-        self.starts = 0 if inputs.begin is not None or settings.starts == 1 else settings.starts
+        starts = settings.starts_for(self.data.count)
+        self.starts = 0 if inputs.begin is not None or starts == 1 else starts
         self.sweeps = int(np.clip(STEPS // self.data.steps, 1, SWEEPS))  # over all episodes, in one step
         self._tasks: dict[tuple[int, bool], Task] = {}
         self._cache: tuple[tuple[AgentPosterior, ...], Evaluated] | None = None
@@ -217,18 +221,23 @@ class SbprMethod:
         return state._replace(chosen=chosen, failed=failed)
 
     def _next(self, state: FitState) -> FitState:
-        """The next start; after the last one merges, until none helps; then the sweeps over all episodes."""
+        """The next start; then merges and reopening, until none helps; then the sweeps over all episodes."""
         if state.phase == STARTING:
             if state.later:
                 return self._begun(state._replace(start=state.later[0], later=state.later[1:]))
             state = state._replace(phase=MERGING, failed=(0,) * len(state.chosen))
-        pairs = zip(state.chosen, state.failed, strict=True) if self.prior.nodes is None else ()
-        left = [best.posterior.merges()[failed:MERGES] if failed < MERGES else [] for best, failed in pairs]
-        if not any(left):
+        if state.phase == MERGING:
+            pairs = zip(state.chosen, state.failed, strict=True) if self.prior.nodes is None else ()
+            left = [best.posterior.merges()[failed:MERGES] if failed < MERGES else [] for best, failed in pairs]
+            if any(left):
+                each = zip(state.chosen, left, strict=True)
+                first = tuple(merges[0] if merges else best.posterior for best, merges in each)
+                return state._replace(now=Scored(first), sweep=0)
+            state = state._replace(phase=REOPENING, failed=(0,) * len(state.chosen), rounds=0)
+        if state.rounds == REOPENED or all(state.failed):
             return self._begun(state._replace(phase=WHOLE))
-        each = zip(state.chosen, left, strict=True)
-        first = tuple(merges[0] if merges else best.posterior for best, merges in each)
-        return state._replace(now=Scored(first), sweep=0)
+        first = tuple(_reopened(best.posterior, OPEN) for best in state.chosen)
+        return state._replace(now=Scored(first), sweep=0, rounds=state.rounds + 1)
 
     def _part(self, state: FitState, part: int, starts: tuple[int, ...]) -> FitState:
         """Begin a part of the run."""
@@ -355,8 +364,8 @@ def toy_method(settings: Sbpr, threads: int | None) -> SbprMethod:
     return SbprMethod(data, Sbpr(prior=settings.prior, precision=settings.precision), Inputs(threads=threads))
 
 
-def _reopened(agent: AgentPosterior) -> AgentPosterior:
-    """The initial posterior for all episodes, from that of some: without rare nodes, a part of every choice open.
+def _reopened(agent: AgentPosterior, share: float = SOFTNESS) -> AgentPosterior:
+    """A posterior to sweep again: without rare nodes, and with a `share` of every choice open.
 
     A move without counts has almost no probability, so sweeps never return to moves that were lost while the nodes
     were still alike.
@@ -364,4 +373,4 @@ def _reopened(agent: AgentPosterior) -> AgentPosterior:
     counts = agent.counts
     if agent.priors.move.sized:
         counts = counts.chosen(occupied_nodes(agent.occupancy(), RARE))
-    return updated(agent.agent, agent.priors, softened(counts))
+    return updated(agent.agent, agent.priors, softened(counts, share))

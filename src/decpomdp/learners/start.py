@@ -113,10 +113,10 @@ def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), 1 / counts.shape[-1])
 
 
-def softened(counts: Counts) -> Counts:
+def softened(counts: Counts, share: float = SOFTNESS) -> Counts:
     """The same choices, a share of each spread over all alternatives, as soft counts of equal strength in every row."""
-    firsts = _soft(_shares(counts.firsts)) if counts.firsts.any() else counts.firsts
-    return Counts(firsts, _soft(_shares(counts.visits)), _soft(_shares(counts.moves)))
+    firsts = _soft(_shares(counts.firsts), share) if counts.firsts.any() else counts.firsts
+    return Counts(firsts, _soft(_shares(counts.visits), share), _soft(_shares(counts.moves), share))
 
 
 def _soft(table: NDArray[np.float64], softness: float = SOFTNESS, strength: float = STRENGTH) -> NDArray[np.float64]:

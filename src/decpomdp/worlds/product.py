@@ -54,15 +54,17 @@ def product_of(records: Records, worlds: list[Tables]) -> Tables:
 
 
 def random_product(records: Records, worlds: list[Tables], values: int, rng: np.random.Generator) -> Tables:
-    """The product. Worlds with one state get several `values` with random rows; rewards are then random, too."""
-    tables = product_of(records, [_random(world, values, rng) if world.states == 1 else world for world in worlds])
-    if min(world.states for world in worlds) > 1:
-        return tables
+    """The product, with every state divided into so many hidden `values` with random moves and rewards."""
+    tables = product_of(records, [_with_values(world, values, rng) for world in worlds])
     pay = tables.pay * np.exp(rng.standard_normal(tables.pay.shape))
     return tables._replace(pay=pay / pay.sum(-1, keepdims=True))
 
 
-def _random(world: Tables, values: int, rng: np.random.Generator) -> Tables:
-    even, see = np.full(values, EVEN), tuple(np.repeat(table, values, axis=1) for table in world.see)
-    move = rng.dirichlet(even, (len(world.move), values))
-    return Tables(rng.dirichlet(even), move, see, np.repeat(world.pay, values, axis=1))
+def _with_values(world: Tables, values: int, rng: np.random.Generator) -> Tables:
+    """A world whose states are pairs of a state of the given one and a hidden value that moves at random."""
+    even, states = np.full(values, EVEN), world.states
+    start = world.start[:, None] * rng.dirichlet(even, states)
+    move = world.move[:, :, None, :, None] * rng.dirichlet(even, (len(world.move), states, values, states))
+    see = tuple(np.repeat(table, values, axis=1) for table in world.see)
+    pay = np.repeat(world.pay, values, axis=1)
+    return Tables(start.ravel(), move.reshape(len(move), states * values, -1), see, pay)

@@ -1,16 +1,18 @@
 """A fit whose hidden states are tuples with one part per agent (`parts.py`).
 
-A part has as many values as the world of its agent has states, if that is fitted to the agent's own actions and
-observations alone. If these reveal nothing, rewards may: the part then has two, three or four values with random rows.
+The first values of a part are the states of the world of its agent, fitted to the agent's own actions and observations
+alone. What these do not reveal, rewards may: every such state is then divided into two, three or four hidden values
+with random rows, as long as the bound rises.
 
     EM    keeps the parts independent; random starts compete on a share of the episodes
     VB    the parts are a base of the priors, and rows may deviate from it
     then two values of a part are merged, and observations are joint or per agent, if the bound rises
 
-EM from noisy copies of whole states misses such states: of two buffers that only rewards show it finds three of four,
-of three agents with three places each half of the 27.
+EM from noisy copies of whole states misses such states, or learns each of their rows on its own: of two buffers that
+only rewards show it finds three of four, of three agents with three places each half of the 27.
 """
 
+import math
 from itertools import combinations
 from typing import cast
 
@@ -20,12 +22,12 @@ from numpy.typing import NDArray
 from decpomdp.worlds.data import Form
 from decpomdp.worlds.moves import other_form, summed
 from decpomdp.worlds.posterior import Posterior, Tables, strong_prior, weak_prior
-from decpomdp.worlds.product import random_product
+from decpomdp.worlds.product import product_of, random_product
 from decpomdp.worlds.sweep import FEW, Sweeps
 
-HIDDEN = (2, 3, 4)  # values of a part that observations do not reveal
-STARTS, START_STEPS = 12, 12_000  # random starts; steps on which they compete
-MOST, LARGEST, FEW_HIDDEN = 128, 1e7, 32  # tuples; numbers in their transitions; tuples of random starts
+HIDDEN = (1, 2, 3, 4)  # values into which every state of an agent's own world is divided
+STARTS, FEW_STARTS, START_STEPS = 12, 4, 12_000  # random starts, with few and many tuples; steps on which they compete
+MOST, LARGEST, MOST_HIDDEN = 128, 1e7, 64  # tuples; numbers in their transitions; tuples with hidden values
 EM_SWEEPS, VB_SWEEPS, MERGE_SWEEPS, FORM_SWEEPS, TOLERANCE = 160, 60, 8, 6, 1e-4
 MORE = 4  # factor of fewer sweeps with many states
 STRONG = 8  # states up to which EM has strong priors
@@ -34,12 +36,11 @@ FAILURES = 4  # merges that may fail
 
 def tuple_fit(sweeps: dict[Form, Sweeps], worlds: list[Tables], seed: int, most: int) -> Posterior | None:
     """The best fit whose states are tuples of the states of the agents' own `worlds`; None: there are too many."""
-    best = None
-    hidden = min(world.states for world in worlds) == 1
-    for values in HIDDEN if hidden else HIDDEN[:1]:
-        states = int(np.prod([world.states if world.states > 1 else values for world in worlds]))
+    best, own = None, math.prod(world.states for world in worlds)
+    for values in HIDDEN if own > 1 else HIDDEN[1:]:
+        states = own * values ** len(worlds)
         inputs = sweeps[Form()].records.inputs
-        if states > min(most, FEW_HIDDEN if hidden else MOST) or inputs * states**2 > LARGEST:
+        if states > min(most, MOST if values == 1 else MOST_HIDDEN) or inputs * states**2 > LARGEST:
             break
         fit = _learned(sweeps, _start(sweeps[Form()], worlds, values, seed))
         if best is not None and fit.bound < best.bound:
@@ -50,11 +51,12 @@ def tuple_fit(sweeps: dict[Form, Sweeps], worlds: list[Tables], seed: int, most:
 
 def _start(sweeps: Sweeps, worlds: list[Tables], values: int, seed: int) -> Tables:
     """The likeliest of several starts after EM on a share of the episodes."""
-    if min(world.states for world in worlds) > 1:
-        return random_product(sweeps.records, worlds, values, np.random.default_rng(seed))
+    if values == 1:
+        return product_of(sweeps.records, worlds)
     share = min(1.0, START_STEPS / sweeps.records.steps)
     part, best, top = Sweeps(sweeps.records.share(share), sweeps.threads, sweeps.stop), None, -np.inf
-    for number in range(STARTS):
+    few = math.prod(world.states * values for world in worlds) <= FEW
+    for number in range(STARTS if few else FEW_STARTS):
         rng = np.random.default_rng([seed, 3, values, number])
         tables = _em(part, random_product(part.records, worlds, values, rng))
         log = float(part.logs(tables).sum())
