@@ -7,7 +7,7 @@ from learners import data
 import decpomdp as dp
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.learners import Fixed, StickBreaking
-from decpomdp.learners.method import REOPENED, REOPENING, WHOLE, SbprMethod
+from decpomdp.learners.method import REOPENED, STARTING, WHOLE, SbprMethod
 from decpomdp.learners.posterior import Counts, updated
 
 AGENT = data.AGENTS[0]
@@ -58,16 +58,21 @@ def test_nodes_are_ordered_by_use_where_that_makes_the_counts_likelier():
     assert fixed.ordered() is fixed  # no order in its prior
 
 
-def test_choices_are_opened_again_while_the_bound_of_an_agent_rises():
+def test_choices_are_opened_again_while_the_bound_of_an_agent_rises_and_the_best_start_wins():
     episodes = data.episodes(np.random.default_rng(5), 2, count=60, longest=8)
-    method = SbprMethod(episodes, dp.Sbpr(judge=False, starts=2, truncation=5), Inputs(seed=1))
-    state, bounds = method.init(unlimited()), []
+    method = SbprMethod(episodes, dp.Sbpr(judge=False, starts=3, truncation=5), Inputs(seed=1))
+    state, bounds = method.init(unlimited()), {}
     while state.phase != WHOLE:
+        if state.phase != STARTING:
+            bounds.setdefault(state.rank, []).append([best.bound for best in state.chosen])
         state, _ = method.step(state, unlimited())
-        if state.phase == REOPENING:
-            bounds.append([best.bound for best in state.chosen])
-    rises = np.diff([*bounds, [best.bound for best in state.chosen]], axis=0)
-    assert np.all(rises >= 0)
-    assert rises.max() > 1
-    assert state.rounds <= REOPENED
-    assert state.rounds == REOPENED or np.all(rises[-1] == 0)
+        assert state.rounds <= REOPENED
+    assert len(bounds) == 3
+    assert all(np.all(np.diff(trail, axis=0) >= 0) for trail in bounds.values())
+    assert max(np.ptp(trail, axis=0).max() for trail in bounds.values()) > 1
+    final = [best.bound for best in state.chosen]
+    assert np.all(final >= np.max([trail[-1] for trail in bounds.values()], axis=0))
+    first = [trail[0] for trail in bounds.values()]
+    assert first == [
+        list(each) for each in zip(*(sorted(one, reverse=True) for one in zip(*first, strict=True)), strict=True)
+    ]

@@ -1,8 +1,9 @@
 """Learning from recorded episodes: several short fits to some episodes, then sweeps over all of them.
 
-    starts      each is fitted to at most SOME episodes; every agent keeps the start with its highest bound
+    starts      each is fitted to at most SOME episodes; every agent keeps those with its highest bounds
     merges      two nodes of an agent are merged if its bound rises
-    reopening   a part of every choice is opened and swept again, while the bound of an agent rises
+    reopening   a part of every choice is opened and swept again; then merges again, while the bound of an agent rises.
+                Merges and reopening from the best start of every agent, the second best, ...; the highest bound wins
     sweeps      from there, with a part of every choice open, over all episodes, until the bound stops rising
     judging     the value of the team, estimated from the episodes (`judging`)
     cloning     only if that estimate is below the behaviour's: starts, merges and sweeps with equal utilities
@@ -51,13 +52,14 @@ from decpomdp.learners.weighing import Steps, by_reward, by_utility, utilities
 FIT, CLONED = 0, 1  # parts of a run
 STARTING, MERGING, REOPENING, WHOLE = range(4)  # phases of a part
 CLOCK = 1  # the start in which agents count their steps
-SOME = 500  # episodes for the starts, at most
-SHORT = 60  # sweeps of a start, at most
+SOME = 300  # episodes for the starts, at most
+LIMITS = {STARTING: 60, MERGING: 10, REOPENING: 60}  # sweeps of a start, a merge, a reopening
 CLOSE = 1e-4  # rise of the bound per episode with which a start ends
 ORDER_EVERY = 5  # sweeps
 SWEEPS, STEPS = 10, 200_000  # limits of one step of the driver: sweeps over all episodes, and episode steps in them
 MERGES = 4  # failed merges of an agent after which no more are tried
 OPEN, REOPENED = 0.3, 5  # share of every choice that is opened again; rounds of it, at most
+TRIED = 4  # starts of every agent that are improved by merges and reopening
 RARE = 1e-3  # share of visits below which nodes of the starts are dropped
 FEWEST = 20  # episodes for judging, at least
 ROUNDING = 1e-9  # fall of the bound that is rounding, relative to the bound
@@ -87,7 +89,10 @@ class FitState(NamedTuple):
     start: int = 0  # the current start
     later: tuple[int, ...] = ()  # the starts after it
     sweep: int = 0  # the next one; 0: `now` is not evaluated yet
-    chosen: tuple[Started, ...] = ()  # per agent
+    ranked: tuple[tuple[Started, ...], ...] = ()  # per agent: its best starts
+    rank: int = 0  # of the starts that are being improved
+    chosen: tuple[Started, ...] = ()  # per agent: its best result from them
+    best: tuple[Started, ...] = ()  # per agent: from better ranks
     failed: tuple[int, ...] = ()  # per agent: merges or rounds since its last success
     rounds: int = 0  # of reopening
     falls: tuple[trace.Fall, ...] = ()
@@ -112,8 +117,7 @@ class SbprMethod:
         self.settings, self.inputs = settings, inputs
         self.data, self._log_behaviour = self._read(episodes)
         self.prior = settings.prior_for(self.data.count)
-        starts = settings.starts_for(self.data.count)
-        self.starts = 0 if inputs.begin is not None or starts == 1 else starts
+        self.starts = 0 if inputs.begin is not None or settings.starts == 1 else settings.starts
         self.sweeps = int(np.clip(STEPS // self.data.steps, 1, SWEEPS))  # over all episodes, in one step
         self._tasks: dict[tuple[int, bool], Task] = {}
         self._cache: tuple[tuple[AgentPosterior, ...], Evaluated] | None = None
@@ -199,7 +203,7 @@ class SbprMethod:
             state = state._replace(falls=(*state.falls, (state.sweep, before, new.bound)))
         least = max(1.0, task.evidence) * (CLOSE if starting else self.settings.tolerance)
         settled = state.sweep > 0 and new.bound - before <= least
-        last = state.sweep >= (SHORT if starting else self.settings.sweeps)
+        last = state.sweep >= (LIMITS.get(state.phase, self.settings.sweeps))
         counted = state.part == FIT and not starting
         after = state._replace(now=new, sweep=state.sweep + 1, iterations=state.sweep if counted else state.iterations)
         if not (settled or last):
@@ -209,41 +213,53 @@ class SbprMethod:
         return self._finished(after, "converged" if settled else "sweeps")
 
     def _compared(self, state: FitState) -> FitState:
-        """Each agent keeps the start or merge with its highest bound, the first of equals."""
+        """Each agent keeps the start, merge or reopening with its highest bound, the first of equals."""
         bounds = agent_bounds(self._task(state), state.now.posterior)
-        starts = [Started(*pair) for pair in zip(bounds, state.now.posterior, strict=True)]
-        old = state.chosen or starts
-        better = [new.bound > best.bound for best, new in zip(old, starts, strict=True)]
-        chosen = tuple(new if up else best for best, new, up in zip(old, starts, better, strict=True))
-        failed = tuple(
-            0 if up else count + 1 for count, up in zip(state.failed or [0] * len(starts), better, strict=True)
-        )
-        return state._replace(chosen=chosen, failed=failed)
+        new = tuple(Started(*pair) for pair in zip(bounds, state.now.posterior, strict=True))
+        if state.phase == STARTING:
+            kept = zip(state.ranked or [()] * len(new), new, strict=True)
+            ranked = tuple(tuple(sorted((*old, one), key=lambda each: -each.bound)[:TRIED]) for old, one in kept)
+            return state._replace(ranked=ranked, chosen=tuple(best for best, *_ in ranked))
+        each = zip(state.failed, state.chosen, new, strict=True)
+        failed = tuple(0 if one.bound > best.bound else count + 1 for count, best, one in each)
+        return state._replace(chosen=_better(state.chosen, new), failed=failed)
 
     def _next(self, state: FitState) -> FitState:
-        """The next start; then merges and reopening, until none helps; then the sweeps over all episodes."""
+        """The next start; then merges and reopening from the best starts; then the sweeps over all episodes."""
+        none = (0,) * len(state.chosen)
         if state.phase == STARTING:
             if state.later:
                 return self._begun(state._replace(start=state.later[0], later=state.later[1:]))
-            state = state._replace(phase=MERGING, failed=(0,) * len(state.chosen))
-        if state.phase == MERGING:
-            pairs = zip(state.chosen, state.failed, strict=True) if self.prior.nodes is None else ()
-            left = [best.posterior.merges()[failed:MERGES] if failed < MERGES else [] for best, failed in pairs]
-            if any(left):
-                each = zip(state.chosen, left, strict=True)
-                first = tuple(merges[0] if merges else best.posterior for best, merges in each)
-                return state._replace(now=Scored(first), sweep=0)
-            state = state._replace(phase=REOPENING, failed=(0,) * len(state.chosen), rounds=0)
-        if state.rounds == REOPENED or all(state.failed):
-            return self._begun(state._replace(phase=WHOLE))
+            state = state._replace(phase=MERGING, failed=none)
+        if state.phase == REOPENING:
+            if all(state.failed):
+                return self._tried(state)
+            state = state._replace(phase=MERGING, failed=none)
+        pairs = zip(state.chosen, state.failed, strict=True) if self.prior.nodes is None else ()
+        left = [best.posterior.merges()[failed:MERGES] if failed < MERGES else [] for best, failed in pairs]
+        if any(left):
+            each = zip(state.chosen, left, strict=True)
+            first = tuple(merges[0] if merges else best.posterior for best, merges in each)
+            return state._replace(now=Scored(first), sweep=0)
+        if state.rounds == REOPENED:
+            return self._tried(state)
         first = tuple(_reopened(best.posterior, OPEN) for best in state.chosen)
-        return state._replace(now=Scored(first), sweep=0, rounds=state.rounds + 1)
+        return state._replace(phase=REOPENING, now=Scored(first), sweep=0, rounds=state.rounds + 1, failed=none)
+
+    def _tried(self, state: FitState) -> FitState:
+        """Merges from the next best start of every agent; after the last one the sweeps over all episodes."""
+        best = _better(state.best, state.chosen) if state.best else state.chosen
+        rank = state.rank + 1
+        if rank == len(state.ranked[0]):
+            return self._begun(state._replace(phase=WHOLE, chosen=best))
+        chosen, failed = tuple(starts[rank] for starts in state.ranked), (0,) * len(best)
+        return self._next(state._replace(phase=MERGING, best=best, rank=rank, chosen=chosen, rounds=0, failed=failed))
 
     def _part(self, state: FitState, part: int, starts: tuple[int, ...]) -> FitState:
         """Begin a part of the run."""
         phase, first = (STARTING, starts[0]) if starts else (WHOLE, 0)
-        cleared = state._replace(part=part, phase=phase, start=first, later=starts[1:], chosen=(), failed=())
-        return self._begun(cleared)
+        cleared = state._replace(part=part, phase=phase, start=first, later=starts[1:], ranked=(), rank=0, best=())
+        return self._begun(cleared._replace(chosen=(), failed=(), rounds=0))
 
     def _begun(self, state: FitState) -> FitState:
         """The first posterior of a start, or of the sweeps over all episodes."""
@@ -362,6 +378,11 @@ def toy_method(settings: Sbpr, threads: int | None) -> SbprMethod:
     seen, did, rewards = np.array([[-1], [0], [-1], [0]]), np.array([[0], [1], [0], [1]]), np.array([0.0, 1, 0, 1])
     data = Episodes((agent,), np.array([0, 2, 4]), seen, did, np.full((4, 1), 0.5), rewards, 0.9)
     return SbprMethod(data, Sbpr(prior=settings.prior, precision=settings.precision), Inputs(threads=threads))
+
+
+def _better(first: tuple[Started, ...], second: tuple[Started, ...]) -> tuple[Started, ...]:
+    """Per agent the one with the higher bound, the first of equals."""
+    return tuple(two if two.bound > one.bound else one for one, two in zip(first, second, strict=True))
 
 
 def _reopened(agent: AgentPosterior, share: float = SOFTNESS) -> AgentPosterior:

@@ -11,12 +11,10 @@ from decpomdp.learners.priors import ExpectationMaximisation, Fixed, Nodes, Prio
 
 FEW = 1000  # episodes; with fewer the default prior of the concentrations is wider
 WIDE = StickBreaking(d=100.0)
-VERY_FEW, STARTS, MANY_STARTS = 300, 8, 16  # episodes; initial controllers, and with fewer episodes than that
 TRUNCATION = 12  # nodes to begin with where the size is to be inferred
 AS_PRINTED: dict[str, Any] = {"alpha": 1.0, "utility": "reward", "starts": 1, "judge": False}
 
 Huge = Annotated[float, Meta(ge=1e-100, le=1e100)]  # such that products stay finite
-Starts = Annotated[int, Meta(ge=1, le=1000)]
 
 
 class Sbpr(Settings, frozen=True, tag="sbpr"):
@@ -58,12 +56,8 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
         ),
     ] = "return"
     starts: Annotated[
-        Starts | None,
-        Meta(
-            description="Number of initial controllers to try; each agent keeps its best. Default: 8, with fewer than "
-            "300 episodes 16."
-        ),
-    ] = None
+        int, Meta(ge=1, le=1000, description="Number of initial controllers to try; each agent keeps its best.")
+    ] = 8
     start: Annotated[
         Literal["best", "random"],
         Meta(description="How the first initial controller is made (best: from good episodes); the others are random."),
@@ -124,10 +118,6 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
         """The chosen prior; the default one depends on the number of episodes."""
         default = self.prior == "stick-breaking" and self.preset == "default"
         return WIDE if default and episodes < FEW else self.chosen_prior
-
-    def starts_for(self, episodes: int) -> int:
-        """The number of initial controllers; with few episodes there are more bad local optima, and fits are short."""
-        return self.starts or (MANY_STARTS if episodes < VERY_FEW else STARTS)
 
     @property
     def nodes(self) -> int:
