@@ -9,7 +9,8 @@ from decpomdp.core import InputError
 from decpomdp.core.settings import Settings
 from decpomdp.learners.priors import ExpectationMaximisation, Fixed, Nodes, Prior, StickBreaking, prior_named
 
-WIDER = {300: StickBreaking(d=100.0), 1000: StickBreaking(d=10.0)}  # default priors with fewer episodes than this
+FEW = 1000  # episodes; with fewer the default prior of the concentrations is wider
+WIDE = StickBreaking(d=100.0)
 TRUNCATION = 12  # nodes to begin with where the size is to be inferred
 AS_PRINTED: dict[str, Any] = {"alpha": 1.0, "utility": "reward", "starts": 1, "judge": False}
 
@@ -116,8 +117,7 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
     def prior_for(self, episodes: int) -> Prior:
         """The chosen prior; the default one depends on the number of episodes."""
         default = self.prior == "stick-breaking" and self.preset == "default"
-        wider = [prior for fewer, prior in WIDER.items() if episodes < fewer]
-        return wider[0] if default and wider else self.chosen_prior
+        return WIDE if default and episodes < FEW else self.chosen_prior
 
     @property
     def nodes(self) -> int:
