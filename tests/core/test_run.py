@@ -1,5 +1,6 @@
 """The driver, with a toy method: limits, callbacks, signals, kills and checkpoints."""
 
+import itertools
 import random
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from toy_method import Climb, digest
 from decpomdp.core import FormatError
 from decpomdp.core.progress import Progress
 from decpomdp.core.run import Budget, Now, Spent, run, warm_up
-from decpomdp.io.checkpoints import STATE, TRACE, CheckpointFolder
+from decpomdp.io.checkpoints import STATE, TRACE, CheckpointFolder, decode, encode
 
 TARGET = np.linspace(-1, 1, 8)
 
@@ -153,6 +154,14 @@ def test_a_run_that_is_stopped_while_compiling_does_not_compile_the_rest():
 def test_a_display_does_not_change_the_result():
     shown = run(Climb(TARGET), Budget(iterations=20), display=Progress()).fit
     assert digest(shown) == digest(run(Climb(TARGET), Budget(iterations=20)).fit)
+
+
+@pytest.mark.parametrize("axes", list(itertools.permutations(range(3))))
+def test_arrays_of_a_state_keep_their_values_and_their_memory_order(axes):
+    array = np.arange(24.0).reshape(2, 3, 4).transpose(axes)
+    again = decode(encode(array), np.ndarray)
+    assert np.array_equal(again, array)
+    assert again.strides == array.strides
 
 
 class Killed(Exception):

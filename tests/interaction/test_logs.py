@@ -157,6 +157,16 @@ def test_the_rule_of_the_choice_is_said(scores, kept, place, said):
     assert said in reason(np.array(scores), kept, place, behaviour=0.5)
 
 
+def test_gains_are_counted_over_the_cloned_behaviour(finished):
+    method, state = finished
+    plan = drawn(state, state.world.candidates[0].origin)
+    floor = [candidate.origin for candidate in plan.world.candidates].index("clone")
+    worlds = [list(values) for values in plan.world.drawn]
+    worlds[0][floor] = 101.0
+    fit, _ = method.result(plan._replace(world=plan.world._replace(drawn=tuple(map(tuple, worlds)))))
+    assert f"it earns more in {len(worlds) - 1} of these {len(worlds)} worlds" in fit.facts["trust"]
+
+
 def test_agents_that_act_together_are_not_proven_better(finished, monkeypatch):
     method, state = finished
     plan = drawn(state, state.world.candidates[0].origin)

@@ -12,6 +12,7 @@ import decpomdp as dp
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.worlds.calibration import overconfidence, predictions, weighted_slope
 from decpomdp.worlds.data import Form, alphabet_of, records_of
+from decpomdp.worlds.growth import Grower
 from decpomdp.worlds.learner import DONE, REFITS, Fits, Fitted, Worlds, clearly_better
 from decpomdp.worlds.moves import copies, one_state
 from decpomdp.worlds.posterior import posterior_of
@@ -107,7 +108,8 @@ def test_tuples_of_the_agents_own_states_are_their_product():
         expected = records_of(alone, alphabet_of(alone), Form())
         assert all(np.array_equal(a, b) for a, b in zip(own.log, expected.log, strict=True))
         assert np.array_equal(own.parts, expected.parts)
-        worlds.append(copies(own, one_state(own), 2, np.random.default_rng(n), 1.0, 0, 0.0))
+        world = copies(own, one_state(own), 2, np.random.default_rng(n), 1.0, 0, 0.0)
+        worlds.append(world._replace(start=np.array([0.2, 0.8])))
         logs += Sweeps(own).logs(worlds[-1], beam=0.0)
     product = product_of(records, worlds)
     assert product.states == 8
@@ -122,6 +124,20 @@ def test_agents_with_places_of_their_own_have_tuples_of_places():
         state, _ = learner.step(state, hurry=False)
     assert state.finished[0].extra
     assert state.finished[0].posterior.states == 4
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_observations_are_joint_if_that_raises_the_bound(equal):
+    log = small_log(episodes=300, agents=((2, 3), (2, 3)))
+    noise = np.random.default_rng(0).random(log.observations.shape) < 0.2
+    seen = np.where((log.observations < 0) | noise, log.observations, np.roll(log.actions, 1, axis=0))
+    log = dataclasses.replace(log, observations=seen[:, [0, 0]] if equal else seen)  # both see the same, or their own
+    records = {form: records_of(log, alphabet_of(log), form) for form in (Form(), Form(joint=True))}
+    grower = Grower(records, seed=1, most=4)
+    growth = grower.begin(False, 1)
+    while not growth.over:
+        growth = grower.step(growth)
+    assert growth.best.form.joint == equal
 
 
 @pytest.mark.parametrize("quick_steps", [6000, 40])

@@ -20,10 +20,8 @@ from decpomdp.core.agent import joint_numbers, joint_table
 from decpomdp.kernels.world_filter import Log
 
 CATEGORIES = 40  # distinct rewards, at most; more are grouped into levels
-LEVELS, WITHIN = (
-    8,
-    0.1,
-)  # levels of a joint action, at most; standard deviation within them, relative to the overall one
+LEVELS = 8  # of a joint action, at most
+WITHIN = 0.1  # standard deviation within a level, relative to the overall one
 TAIL = 0.01  # share of the rewards at either end that is clipped in the overall deviation
 GOES_ON, ENDED = 0, 1
 
