@@ -86,7 +86,7 @@ def test_episodes_that_are_gone_are_said_so(run, folder, tmp_path):
     copied(folder, tmp_path, "logged")
     code, _, err = run("report", "logged")
     assert code == 0
-    assert err == "logged: no replay: e.parquet does not exist any more\n"
+    assert err == "logged: no replay: e.parquet no longer exists\n"
     code, _, err = run("report", "logged", "--problem", "broadcast")
     assert (code, err) == (0, "")
     assert "The team, played on the model." in (tmp_path / "logged/report.html").read_text()

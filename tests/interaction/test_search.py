@@ -96,7 +96,7 @@ def test_pieces_that_were_finished_before_a_cut_count():
 
     starts[2] = (starts[2][0], cut)
     state, rows = method.step(begun, now)
-    assert (state.tried, rows, state.stopped) == (0, [], "")  # they cannot be scored any more
+    assert (state.tried, rows, state.stopped) == (0, [], "")  # they can no longer be scored
     assert state.steps > 0
     assert method.result(state)[0].team.nodes == (1, 1)
 

@@ -85,9 +85,9 @@ def test_a_missing_or_changed_source_is_named(tiger):
         return shown(replace(tiger, record=structs.replace(tiger.record, **changes)))
 
     found = with_record(source="gone.dpomdp")
-    assert found.missing == "gone.dpomdp does not exist any more"
+    assert found.missing == "gone.dpomdp no longer exists"
     words = " ".join(Elements(page([found])).words)
-    assert "No replay: gone.dpomdp does not exist any more." in words
+    assert "No replay: gone.dpomdp no longer exists." in words
     assert "Shares of time are unknown" in words
     assert with_record(digest="0" * 64).missing == "dectiger has changed: it is not the same problem"
 

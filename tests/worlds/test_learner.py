@@ -12,7 +12,7 @@ import decpomdp as dp
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.worlds.calibration import overconfidence, predictions, weighted_slope
 from decpomdp.worlds.data import Form, alphabet_of, records_of
-from decpomdp.worlds.growth import Grower
+from decpomdp.worlds.growth import Grower, Growth
 from decpomdp.worlds.learner import DONE, REFITS, Fits, Fitted, Worlds, clearly_better
 from decpomdp.worlds.moves import copies, one_state
 from decpomdp.worlds.posterior import posterior_of
@@ -134,10 +134,12 @@ def test_observations_are_joint_if_that_raises_the_bound(equal):
     log = dataclasses.replace(log, observations=seen[:, [0, 0]] if equal else seen)  # both see the same, or their own
     records = {form: records_of(log, alphabet_of(log), form) for form in (Form(), Form(joint=True))}
     grower = Grower(records, seed=1, most=4)
-    growth = grower.begin(False, 1)
-    while not growth.over:
-        growth = grower.step(growth)
+    plain = grower.sweeps[Form()]
+    trial = plain.vb(plain.expected(one_state(plain.records))[1], 6, 1e-4)
+    before = trial._replace(bound=-np.inf)
+    growth = grower.step(Growth(Form(), 1, before, stage="merge", trial=trial))
     assert growth.best.form.joint == equal
+    assert (growth.best.bound > trial.bound) == equal
 
 
 @pytest.mark.parametrize("quick_steps", [6000, 40])

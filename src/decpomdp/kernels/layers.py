@@ -65,7 +65,7 @@ def deviate(
     n: int,
     state: NDArray,  # [p] reachable pairs
     base: NDArray,  # [p] joint action when agent n takes action 0
-    beside: NDArray,  # [p, y] joint next node when agent n goes to node 0
+    offset: NDArray,  # [p, y] joint next node when agent n goes to node 0
     stride: int,
     nodes: int,  # of agent n in the next layer
     after: NDArray,  # [s, next q] set where agent n alone could lead the team
@@ -76,7 +76,7 @@ def deviate(
         for a in range(model.actions[n]):
             place = (base[p] + model.action_strides[n] * a) * states + state[p]
             for e in range(model.offsets[place], model.offsets[place + 1]):
-                first = beside[p, model.observation[e]]
+                first = offset[p, model.observation[e]]
                 for j in range(nodes):
                     after[model.next_state[e], first + stride * j] = True
 
@@ -89,7 +89,7 @@ def gains(
     base: NDArray,  # [k] joint action when agent n takes action 0
     state: NDArray,  # [k]
     weight: NDArray,  # [k]
-    beside: NDArray,  # [k, y] joint next node when agent n goes to node 0
+    offset: NDArray,  # [k, y] joint next node when agent n goes to node 0
     stride: int,  # between joint next nodes, for consecutive nodes of agent n
     values: NDArray,  # [s, next q]
     earned: NDArray,  # [i, a] added to
@@ -108,7 +108,7 @@ def gains(
                 y, after = model.observation[e], model.next_state[e]
                 o = model.observation_parts[y, n]
                 mass = model.discount * weight[k] * model.chance[e]
-                first = beside[k, y]
+                first = offset[k, y]
                 for j in range(nodes):
                     ahead[i, a, o, j] += mass * values[after, first + stride * j]
 
@@ -218,12 +218,12 @@ def ascend(
         for n in range(agents):
             payoff = np.zeros((firsts[n + 1] - firsts[n], nodes[n]))
             for k in range(len(state)):
-                beside = 0
+                offset = 0
                 for m in range(agents):
                     if m != n:
-                        beside += strides[m] * chosen[firsts[m] + labels[k, m]]
+                        offset += strides[m] * chosen[firsts[m] + labels[k, m]]
                 for i in range(nodes[n]):
-                    payoff[labels[k, n], i] += weight[k] * values[state[k], beside + strides[n] * i]
+                    payoff[labels[k, n], i] += weight[k] * values[state[k], offset + strides[n] * i]
             worth = 0.0
             for label in range(len(payoff)):
                 best = chosen[firsts[n] + label]

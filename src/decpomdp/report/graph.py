@@ -188,8 +188,8 @@ class GraphDrawing:
             half, tall = max(width_of(lines, WIDE) / 2 + SIDE, 34.0), 8 + LINE * len(lines) + FOOT
             start = width_of((box.start,), NARROW) + 10 if box.start else 0.0
         loop = self.loops.get(box.node)
-        beside = 0.0 if loop is None else LOOP + self._label_size(loop)[0]
-        return half, max(half + beside, start), tall
+        margin = 0.0 if loop is None else LOOP + self._label_size(loop)[0]
+        return half, max(half + margin, start), tall
 
     def _laid(self, w: int, link: Link) -> Markup:
         label, route = self.layout.label(w), self.layout.route(w, TIP)

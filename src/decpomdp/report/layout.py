@@ -268,8 +268,8 @@ def ordered(rows: tuple[tuple[int, ...], ...], near: tuple[tuple[int, ...], ...]
             order = [[row[p] for p in rng.permutation(len(row))] for row in order]
         for sweep in range(SWEEPS):
             place = {i: p for row in order for p, i in enumerate(row)}
-            for beside, row in pairwise(order if sweep % 2 == 0 else order[::-1]):
-                _sort(row, beside, near, place)
+            for adjacent, row in pairwise(order if sweep % 2 == 0 else order[::-1]):
+                _sort(row, adjacent, near, place)
             _exchange(order, near, rank, place)
             crossed = crossings(order, near)
             if crossed < fewest:
@@ -279,9 +279,9 @@ def ordered(rows: tuple[tuple[int, ...], ...], near: tuple[tuple[int, ...], ...]
     return best
 
 
-def _sort(row: list[int], beside: list[int], near: Near, place: dict[int, int]) -> None:
+def _sort(row: list[int], adjacent: list[int], near: Near, place: dict[int, int]) -> None:
     """One row by the barycentres of its neighbours in another one."""
-    scale, others, centres = len(beside) / max(len(row), 1), set(beside), dict[int, float]()
+    scale, others, centres = len(adjacent) / max(len(row), 1), set(adjacent), dict[int, float]()
     for i in row:
         met = [place[other] for other in near[i] if other in others]
         centres[i] = sum(met) / len(met) if met else place[i] * scale

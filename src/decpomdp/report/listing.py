@@ -84,7 +84,7 @@ def unsupported(record: RunRecord) -> bool:
 
 
 def in_words(value: float | None, form: str) -> str:
-    """A number as a text; None stands for a number that is not finite.
+    """A number as a text; None: a number that is not finite.
 
     >>> in_words(1.5, ".3g"), in_words(None, ".3g"), in_words(float("inf"), ".3g")
     ('1.5', 'not a number', 'infinite')

@@ -83,7 +83,7 @@ def shown(run: Run, problem: str | None = None) -> ShownRun:
         return on(run, source)
     except InputError as error:
         gone = record.source and not os.path.exists(record.source) and not registry.is_built_in(record.source)
-        return ShownRun(run, missing=f"{record.source} does not exist any more" if gone else str(error))
+        return ShownRun(run, missing=f"{record.source} no longer exists" if gone else str(error))
 
 
 def on(run: Run, source: Source) -> ShownRun:

@@ -49,7 +49,7 @@ def real(verdict: TrialResult) -> bool:
 class Islands:
     """The best one first, the others by their scores.
 
-    `turns` says which one every hop of a round starts from; None stands for a fresh start.
+    `turns` says which one every hop of a round starts from; None: a fresh start.
     """
 
     def __init__(self, islands: Iterable[Island], turn: int, count: int, young: float) -> None:

@@ -204,8 +204,8 @@ def _deviations(chain: GraphTables, t: int, met: NDArray[np.bool_], after: NDArr
     for n in range(len(counts)):
         step, stride = chain.dynamics.action_strides[n], math.prod(counts[n + 1 :])
         base = chain.actions[t][node] - step * layer.actions[n][local[n]]
-        beside = chain.onward[t][node] - stride * layer.moves[n][local[n]][:, parts[:, n]]
-        kernels.deviate(chain.dynamics, n, state, base, beside, stride, counts[n], after)
+        offset = chain.onward[t][node] - stride * layer.moves[n][local[n]][:, parts[:, n]]
+        kernels.deviate(chain.dynamics, n, state, base, offset, stride, counts[n], after)
 
 
 def _listed(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

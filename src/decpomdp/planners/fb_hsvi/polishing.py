@@ -166,11 +166,11 @@ class Ahead:
         step, stride = self.dynamics.action_strides[n], math.prod(counts[n + 1 :])
         base = chosen(self.dynamics, labels, layer.actions) - step * layer.actions[n][labels[:, n]]
         after = [layer.moves[m][labels[:, m]][:, parts[:, m]] * (m != n) for m in range(len(counts))]
-        beside = np.ravel_multi_index(tuple(after), counts)
+        offset = np.ravel_multi_index(tuple(after), counts)
         earned = np.zeros((len(layer.actions[n]), self.dynamics.actions[n]))
         ahead = np.zeros((*earned.shape, self.dynamics.observations[n], counts[n]))
         kernels.gains(
-            self.dynamics, n, labels[:, n].copy(), base, self.occupancy.state, self.occupancy.weight, beside,
+            self.dynamics, n, labels[:, n].copy(), base, self.occupancy.state, self.occupancy.weight, offset,
             stride, self.values, earned, ahead,
         )  # fmt: skip
         return earned, ahead
