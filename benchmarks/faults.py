@@ -174,12 +174,16 @@ FAULTS = [
     Fault("worlds/growth.py", "gain = trial.bound - before.bound", "gain = trial.bound", "dropped term", WORLDS),
     Fault("interaction/logs/dependence.py", "result[k, t, did] += 1", "result[k, t, did] += 0", "dropped term", LOGS),
     Fault("interaction/logs/dependence.py", "action[:, did].T)", "action[:, did].T * 0 + 1)", "dropped update", LOGS),
-    Fault("interaction/logs/method.py", "MARGIN * max(", "0 * max(", "dropped margin", LOGS),
+    Fault("interaction/logs/choice.py", "MARGIN * max(", "0 * max(", "dropped margin", LOGS),
     Fault(
-        "interaction/logs/method.py", "values[:, place] - values[:, floor]", "values[:, place]", "dropped term", LOGS
+        "interaction/logs/choice.py",
+        "self.values[:, self.place] - floor",
+        "self.values[:, self.place]",
+        "dropped term",
+        LOGS,
     ),
     Fault(
-        "interaction/logs/method.py",
+        "interaction/logs/choice.py",
         "scores[best] <= behaviour:\n        others",
         "False:\n        others",
         "dropped check",

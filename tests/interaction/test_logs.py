@@ -9,7 +9,8 @@ from worlds.logs import small_log
 import decpomdp as dp
 from decpomdp.api import taught
 from decpomdp.core.run import Inputs, unlimited
-from decpomdp.interaction.logs.method import NAMES, LogsMethod, LogsState, obstacle, preferred, reason
+from decpomdp.interaction.logs.choice import NAMES, preferred, reason
+from decpomdp.interaction.logs.method import LogsMethod, LogsState, obstacle
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.learners.judging import Judged
 from interaction.test_world import one_plan, paid_for_the_last_symbol
@@ -147,10 +148,10 @@ def test_the_draws_that_there_are_judge(finished, draws, said):
 @pytest.mark.parametrize(
     ("scores", "kept", "place", "said"),
     [
-        ([3.0, 2.0, 1.0], [0, 1, 2], 0, "its mean over the worse half of the worlds is the highest"),
+        ([3.0, 2.0, 1.0], [0, 1, 2], 0, "Its mean over the worse half of the worlds is the highest"),
         ([3.0, 2.0, 1.0], [1, 2], 1, "plans of FB-HSVI win near-ties"),
-        ([3.0, 2.0, 1.0], [0, 1, 2], 1, "the episodes prove its gain"),
-        ([0.5, 0.4, 0.3], [0, 1, 2], 2, "the best plan is worth no more than the 0.5 of the behaviour"),
+        ([3.0, 2.0, 1.0], [0, 1, 2], 1, "The episodes prove its gain"),
+        ([0.5, 0.4, 0.3], [0, 1, 2], 2, "The best plan is worth no more than the 0.5 of the behaviour"),
     ],
 )
 def test_the_rule_of_the_choice_is_said(scores, kept, place, said):

@@ -1,15 +1,9 @@
-"""`logs`: run all methods that apply to recorded episodes, and choose one of their teams.
+"""`logs`: run all methods that apply to recorded episodes, and choose one of their teams (`choice.py`).
 
     sbpr      Dec-SBPR, evaluated on the same episodes (`learners/judging.py`)
     clone     the behaviour as a team: the lower limit
     world     worlds are fitted and planned in (`interaction/world/`); worlds drawn from their posteriors evaluate the
               plans and the teams of the other parts
-
-The score of a team is its mean value over the worse half of the drawn worlds; the highest score wins. A team of
-Dec-SBPR that is estimated to be below the behaviour is replaced by the clone. A plan must be worth more than the
-behaviour earned in the episodes. Worlds overestimate their own plans: if the episodes prove Dec-SBPR's team better than
-the behaviour, and enough steps agree with it, a plan replaces it only if it gains MARGIN more. If no world can be
-fitted, the result is Dec-SBPR's team or the cloned behaviour.
 
 The state holds the states of the parts, and one step is a step of a part. Dec-SBPR and the clone get a share of the
 time; without a limit all parts have a fixed size.
@@ -21,18 +15,30 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, Row, Team
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Inputs, Method, NamedToy, Now
+from decpomdp.interaction.logs.choice import (
+    CLONE,
+    NAMES,
+    SBPR,
+    TOO_SHORT,
+    WORLD,
+    Evidence,
+    preferred,
+    reason,
+    trust,
+    trust_without_worlds,
+    verdict_of,
+    why,
+)
 from decpomdp.interaction.logs.dependence import dependent
 from decpomdp.interaction.logs.settings import Logs
 from decpomdp.interaction.world.choice import contenders
-from decpomdp.interaction.world.method import WorldMethod, WorldState, described
+from decpomdp.interaction.world.method import WorldMethod, WorldState
 from decpomdp.interaction.world.result import WorldFit
 from decpomdp.interaction.world.settings import World
-from decpomdp.interaction.world.trust import OUTSIDE
 from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE
 from decpomdp.learners.method import FitState, SbprMethod
 from decpomdp.learners.posterior import BayesFit
@@ -41,20 +47,9 @@ from decpomdp.learners.settings import Sbpr
 SHARES = {"sbpr": 0.15, "clone": 0.25}  # of the time, at which these parts end
 FEWEST = 20  # episodes for a world
 LARGEST = 2e6  # joint actions times joint observations of a world
-SURE = 0.95  # share of the drawn worlds in which a team must earn more than the behaviour to be called better
-MARGIN = 0.1  # gain of a plan over Dec-SBPR's proven team, relative to that team's gain over the behaviour, at least
 SUPPORT = 1 / 3  # share of the recorded steps that agree with the proven team, at least; random logs: at most 1 / 4
-SAME = 1e-9  # share of a value that is rounding
-SBPR, CLONE, WORLD = "sbpr", "clone", "world"  # phases; the first two are also origins of candidates
 INITIAL = "initial"  # the choice if nothing was learned
-NAMES = {SBPR: "Dec-SBPR's team", CLONE: "the cloned behaviour"}
 STOPPED = "the run was stopped before teams were planned"
-NOTHING_BETTER = "No team is better than the behaviour, as far as the episodes tell"
-TOGETHER = (
-    "the agents' actions are correlated ({:.2g}) beyond their own histories: if a demonstrator saw more than the log"
-    " contains, the team may earn much less"
-)
-TOO_SHORT = "The run was too short to tell whether a team is better than the behaviour: more time may find one"
 
 
 class LogsState(NamedTuple):
@@ -173,59 +168,29 @@ class LogsMethod:
         return replace(fit, facts={**fit.facts, **facts, **self._sentences(state, own, facts)})
 
     def _sentences(self, state: LogsState, own: WorldState, facts: dict[str, Any]) -> dict[str, Any]:
-        origin = str(facts["planned_by"])
-        place = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == origin)
-        (values, scores), weights = self.world.scores(own), self.world.weights(own)
-        judged = self.world.draws(own) > 0
-        rule = reason(
-            scores, contenders(values, weights, [c.origin for c in own.candidates]), place, self.world.behaviour
-        )
-        means = weights @ values.mean(0)  # [c]
-        values = values.reshape(-1, len(own.candidates))  # [k, c] in all draws, or in all fitted worlds
-        best = dict[str, float]()
-        for candidate, mean in zip(own.candidates, means, strict=True):
-            kind = candidate.origin if candidate.origin in NAMES else WORLD
-            best[kind] = max(best.get(kind, -np.inf), float(mean))
-        named = {WORLD: "the best plan", **NAMES}
-        chosen = origin if origin in NAMES else WORLD
-        rest = " and ".join(f"{named[kind]} {best[kind]:.4g}" for kind in named if kind in best and kind != chosen)
-        who = f"a team {described(origin)}" if chosen == WORLD else NAMES[origin]
-        where = f"{len(values)} worlds drawn from the posterior" if judged else "the fitted worlds"
-        earned = f"mean values in {where}: this team {means[place]:.4g}, {rest}"
-        why = f"Chosen: {who}. {rule[0].upper()}{rule[1:]}; {earned}."
-        if self._below(state):
-            why = f"{why[:-1]}; the episodes put Dec-SBPR's team below the behaviour."
-        floor = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == CLONE)
-        gains = values[:, place] - values[:, floor]
-        more = int((gains > SAME * np.abs(values[:, floor])).sum())
-        enough = len(values) >= self.world.settings.draws
-        together = self._together(state)
-        above = facts["low"] is None or facts["low"] > self.world.behaviour
-        known = facts["outside"] <= OUTSIDE and facts["complete"] and above and not together
-        sure = judged and enough and more >= SURE * len(values) and known
-        proven = chosen == SBPR and state.sbpr.judged is not None and state.sbpr.judged.sure
-        verdict = WORSE if chosen == CLONE else BETTER if sure or proven else UNPROVEN
-        evidence = f"{f'only {len(own.drawn)}' if own.drawn else 'no'} worlds were drawn before the end"
-        if judged:
-            short = "" if enough else ", too few to tell"
-            evidence = f"it earns more in {more} of these {len(values)} worlds{short}"
-        sentences = [f"{verdict[0].upper()}{verdict[1:]}: {evidence}"]
-        if chosen == CLONE:
-            sentences = [NOTHING_BETTER if judged and facts["complete"] else TOO_SHORT]
-        if facts["low"] is not None:
-            span = f"{facts['low']:.4g} and {facts['high']:.4g} (the behaviour has {self.world.behaviour:.4g})"
-            sentences.append(f"expect the true value between {span}")
-        sentences += filter(None, str(facts["warnings"]).split("; "))
-        if together:
-            sentences.append(TOGETHER.format(together))
+        behaviour, together = self.world.behaviour, self._together(state)
+        evidence, rule = self._evidence(own, str(facts["planned_by"]))
+        judged = state.sbpr.judged
+        proven = evidence.chosen == SBPR and judged is not None and judged.sure
+        verdict = verdict_of(evidence, facts, behaviour, together, proven)
         return {
-            "chosen": chosen,
+            "chosen": evidence.chosen,
             "verdict": verdict,
-            "why": why,
-            "trust": f"{'; '.join(sentences)}.",
+            "why": why(evidence, rule, self._below(state)),
+            "trust": trust(evidence, verdict, facts, behaviour, together),
             "dependence": together,
-            **{f"value_{kind}": value for kind, value in best.items()},
+            **{f"value_{part}": value for part, value in evidence.best.items()},
         }
+
+    def _evidence(self, own: WorldState, origin: str) -> tuple[Evidence, str]:
+        """The values in the worlds, and the rule by which the candidate of this origin was chosen."""
+        origins = [candidate.origin for candidate in own.candidates]
+        (values, scores), weights = self.world.scores(own), self.world.weights(own)
+        place, flat = origins.index(origin), values.reshape(-1, len(origins))
+        rule = reason(scores, contenders(values, weights, origins), place, self.world.behaviour)
+        enough = len(flat) >= self.world.settings.draws
+        judged = self.world.draws(own) > 0
+        return Evidence(origins, place, flat, weights @ values.mean(0), len(own.drawn), judged, enough), rule
 
     def _together(self, state: LogsState) -> float:
         """Correlation of the agents' actions given their own histories; 0: not significant."""
@@ -242,48 +207,16 @@ class LogsMethod:
         if unknown:
             fit = _result(self.clone, state.clone)
         chosen = CLONE if unknown or self._below(state) else SBPR
-        facts: dict[str, Any] = {"chosen": chosen, "value": None, "verdict": UNPROVEN}
-        facts["why"] = f"Chosen: {NAMES[chosen]}, because {self.obstacle or STOPPED}."
+        facts: dict[str, Any] = {
+            "chosen": chosen,
+            "value": None if judged is None else judged.value,
+            "verdict": UNPROVEN if judged is None else judged.verdict,
+            "why": f"Chosen: {NAMES[chosen]}, because {self.obstacle or STOPPED}.",
+            "trust": f"{TOO_SHORT}." if unknown else trust_without_worlds(chosen, judged),
+        }
         if not self.sbpr.begun(state.sbpr):
             facts |= {"chosen": INITIAL, "why": "Nothing was learned: the team is the initial one."}
-        if judged is not None:
-            facts |= {"value": judged.value, "verdict": judged.verdict}
-            span = f"{judged.value:.4g} ({judged.low:.4g} to {judged.high:.4g})"
-            earned = f"{judged.behaviour:.4g} for the behaviour"
-            evidence = f"it is estimated to earn {span}, {earned}"
-        else:
-            evidence = "it was not judged"
-        verdict = "Dec-SBPR's team is not better than the behaviour" if chosen == CLONE else facts["verdict"]
-        facts["trust"] = f"{TOO_SHORT}." if unknown else f"{verdict[0].upper()}{verdict[1:]}: {evidence}."
         return replace(fit, facts={**fit.facts, **facts})
-
-
-def preferred(scores: NDArray[np.float64], origins: list[str], proven: bool, behaviour: float = -np.inf) -> int:
-    """The chosen candidate c, from scores[c].
-
-    A plan must be worth more than the `behaviour` earned. A `proven` team of Dec-SBPR is replaced only for a clear
-    gain.
-    """
-    best = int(np.argmax(scores))
-    if origins[best] not in NAMES and CLONE in origins and scores[best] <= behaviour:
-        others = [c for name in (CLONE, SBPR) for c, origin in enumerate(origins) if origin == name]  # ties: the clone
-        return others[int(np.argmax(scores[others]))]
-    if not proven or origins[best] in NAMES or not {SBPR, CLONE} <= set(origins):
-        return best
-    own, clone = origins.index(SBPR), origins.index(CLONE)
-    least = MARGIN * max(scores[own] - scores[clone], 0.0)
-    return best if scores[best] - scores[own] > least else own
-
-
-def reason(scores: NDArray[np.float64], allowed: list[int], place: int, behaviour: float) -> str:
-    """The rule of `preferred` by which the candidate `place` was chosen among the `allowed` ones, from scores[c]."""
-    best = allowed[int(np.argmax(scores[allowed]))]
-    if best != place and scores[best] <= behaviour:
-        return f"the best plan is worth no more than the {behaviour:.4g} of the behaviour"
-    if best != place:
-        return f"the episodes prove its gain over the behaviour, and no plan adds {MARGIN:.0%} to that"
-    rule = "its mean over the worse half of the worlds is the highest"
-    return rule if int(np.argmax(scores)) == place else f"{rule} (plans of FB-HSVI win near-ties)"
 
 
 def obstacle(episodes: Episodes) -> str:
