@@ -16,7 +16,7 @@ SIZES = {
         "steps": 100_000,
     },
     "figure1": {
-        "seeds": 2,
+        "seeds": 1,
         "problem": "broadcast",
         "episodes": [10],
         "steps": 5,
@@ -38,6 +38,7 @@ SIZES = {
         "d": [1e-6, 1.0],
         "episodes": 30,
         "steps": 4,
+        "truncation": 4,
         "sweeps": 4,
     },
 }
