@@ -95,7 +95,7 @@ def test_a_state_saved_and_read_at_every_step_gives_the_same_result(problem, set
     for resumed in (False, True):
         method = RunSetup(dp.load(problem), settings, Inputs(seed=2)).method()
         state, rows = method.init(unlimited()), []
-        while not state.stopped and len(rows) < 30:
+        while not state.stopped and len(rows) < 15:
             if resumed:
                 method = RunSetup(dp.load(problem), settings, Inputs(seed=2)).method()
                 state = decode(encode(state), method.state)

@@ -117,7 +117,7 @@ def test_tuples_of_the_agents_own_states_are_their_product():
 
 
 def test_agents_with_places_of_their_own_have_tuples_of_places():
-    log = dp.simulate("generated:positions,agents=2,size=2,seed=1", "random", episodes=600, horizon=20, seed=3)
+    log = dp.simulate("generated:positions,agents=2,size=2,seed=1", "random", episodes=300, horizon=20, seed=3)
     learner = Worlds(log, seed=1, most=400)
     state = learner.init()
     while not state.finished:
