@@ -52,6 +52,8 @@ def test_simulate_writes_episodes(as_json):
     again = as_json("simulate", "recycling", "--episodes", 50, "--horizon", 7, "--seed", 3, "--out", "f.parquet")
     assert dp.Episodes.load("f.parquet") == episodes
     assert again["mean_return"] == told["mean_return"]
+    as_json("simulate", "recycling", "--episodes", 50, "--horizon", 7, "--seed", 3, "--out", "e.csv")
+    assert dp.Episodes.load("e.csv", 0.9).returns() == pytest.approx(episodes.returns())
 
 
 def test_simulate_a_team_that_explores(run, team_file):
@@ -70,6 +72,18 @@ def test_evaluate(run, as_json, team_file):
     sampled = as_json("evaluate", team_file, "--test-episodes", 2000, "--seed", 1)
     assert abs(sampled["value"] - told["value"]) < 4 * sampled["standard_error"]
     assert "13.448" in run("evaluate", team_file)[1]
+
+
+def test_evaluate_a_run_of_a_file(run, as_json, tmp_path):
+    """Also without a discount: then the value is that of the given horizon."""
+    dp.load("broadcast", discount=1.0).save(tmp_path / "mine.dpomdp")
+    learned = as_json("learn", "mine.dpomdp", "--horizon", 6, "--steps", 20_000, "--out", "run", "--no-report")
+    assert learned["value"]["method"] == "exact, from the model, over 6 steps"
+    told = as_json("evaluate", "run", "--horizon", 6)
+    assert told["value"] == pytest.approx(learned["value"]["value"])
+    (tmp_path / "run/run.json").unlink()
+    code, _, err = run("evaluate", "run", "--horizon", 6)
+    assert (code, err) == (2, "error: run is a team for mine, which is not built in; pass --problem\n")
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")

@@ -148,10 +148,10 @@ def test_the_draws_that_there_are_judge(finished, draws, said):
 @pytest.mark.parametrize(
     ("scores", "kept", "place", "said"),
     [
-        ([3.0, 2.0, 1.0], [0, 1, 2], 0, "Its mean over the worse half of the worlds is the highest"),
-        ([3.0, 2.0, 1.0], [1, 2], 1, "plans of FB-HSVI win near-ties"),
+        ([3.0, 2.0, 1.0], [0, 1, 2], 0, "It earns most in the worse half of the worlds"),
+        ([3.0, 2.0, 1.0], [1, 2], 1, "of near-equals, a team of FB-HSVI is chosen"),
         ([3.0, 2.0, 1.0], [0, 1, 2], 1, "The episodes prove its gain"),
-        ([0.5, 0.4, 0.3], [0, 1, 2], 2, "The best plan is worth no more than the 0.5 of the behaviour"),
+        ([0.5, 0.4, 0.3], [0, 1, 2], 2, "The best plan is worth no more than the 0.5 that the behaviour earned"),
     ],
 )
 def test_the_rule_of_the_choice_is_said(scores, kept, place, said):

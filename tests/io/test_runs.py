@@ -1,5 +1,6 @@
 """Run folders: written whole, read back, and clear words for what is not one; files that version 0.1 wrote."""
 
+import dataclasses
 import json
 import re
 import shutil
@@ -152,3 +153,16 @@ def test_a_run_is_read_and_shown(tmp_path, monkeypatch, capsys):
     assert (record.method, record.stopped, record.nodes, record.finished) == ("search", "steps", [1, 1], True)
     assert code_of(["report", "run"]) == 0, capsys.readouterr().err
     assert "broadcast" in Path("run/report.html").read_text()
+
+
+def test_a_world_is_stored_with_numbers_for_labels_that_its_file_cannot_hold(tmp_path):
+    model = dp.load("recycling")
+    labels = tuple(f"speed < {edge}" for edge in range(len(model.agents[0].observations)))
+    agents = (dp.Agent("a b", model.agents[0].actions, labels), model.agents[1])
+    world = dataclasses.replace(model, agents=agents)
+    team = dp.Team.uniform(world)
+    (tmp_path / "run").mkdir()
+    write_fit(tmp_path / "run", dp.WorldFit(team, world=world), RunRecord())
+    stored = dp.load(tmp_path / "run" / "world.dpomdp")
+    assert [agent.name for agent in stored.agents] == ["agent1", "agent2"]
+    assert dp.evaluate(team, stored).value == pytest.approx(dp.evaluate(team, world).value)

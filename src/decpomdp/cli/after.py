@@ -72,7 +72,8 @@ class AfterRun:
         try:
             return future.result()
         except Exception as error:
-            words.note(f"{name}: {type(error).__name__}: {error}")
+            kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+            words.note(f"{name}: {kind}{error}")
             return None
 
 
@@ -107,7 +108,9 @@ def _add_value(run: "FolderRun", fit: Fit, steps: AfterRun) -> None:
     if isinstance(source, DecPOMDP):
         model, horizon = source, None
         if record.command == "plan":
-            model, horizon = played_by(source, fit.team), getattr(run.setup.settings, "horizon", None)
+            model = played_by(source, fit.team)
+        if record.command == "plan" or source.discount >= 1:
+            horizon = getattr(run.setup.settings, "horizon", None)
         record.problem, record.horizon = model.name, horizon
         record.value = steps.run("exact value", lambda: _exact(model, fit.team, horizon), VALUE_SECONDS)
     elif steps.source is None:
@@ -121,11 +124,9 @@ def _add_value_from_episodes(fit: Fit, record: RunRecord) -> None:
     """The value in the fitted world, or the method's estimate from the episodes."""
     facts = fit.facts
     if record.method == "world" or facts.get("planned_by"):
-        value, high = facts.get("value"), facts.get("high")
+        value = facts.get("value")
         if isinstance(value, float):
-            error = (high - value) / 2 if isinstance(high, float) else None
-            how = "in the likeliest fitted world"
-            record.value = ValueRecord(value=value, standard_error=error, method=how)
+            record.value = ValueRecord(value=value, method="in the likeliest fitted world")
         return
     record.bound, record.sample_size = last_number(fit, "bound"), last_number(fit, "sample_size")
     sweeps, estimate = last_number(fit, "sweep"), facts.get("estimate")
@@ -188,7 +189,7 @@ def lines_of(result: dict[str, Any]) -> list[str]:
     """The result of a run as lines of text."""
     value, facts, text = result.get("value"), result["facts"], "no value"
     if value is not None:
-        error = f" ± {value['standard_error']:.2g}" if value.get("standard_error") is not None else ""
+        error = f" +- {value['standard_error']:.2g}" if value.get("standard_error") is not None else ""
         text = f"value {value['value']:.6g}{error} ({value['method']})"
     lines = [f"{text}, nodes {sizes(result['nodes'])}, {result['seconds']:.1f} s, stopped: {result['stopped']}"]
     if "upper_bound" in result and result["upper_bound"] is not None:

@@ -50,7 +50,8 @@ def evaluate(
     """Compute the exact expected discounted reward of a team, or estimate it from test or recorded episodes."""
     from decpomdp.cli import after, runs
     from decpomdp.core import DecPOMDP, InputError
-    from decpomdp.domains.load import load, load_named
+    from decpomdp.domains.load import is_code, is_file, load, load_named
+    from decpomdp.domains.registry import is_built_in
     from decpomdp.evaluation import exact_value, sampled_value
     from decpomdp.io.team import read_team
     from decpomdp.planners.common import PREFIX, played_by
@@ -67,7 +68,10 @@ def evaluate(
         raise InputError(f"{team_file} names no problem; pass --problem, or --episodes for recorded episodes")
     name = (problem or team.problem).removeprefix(PREFIX)  # a centralised team is evaluated on the one-agent version
     if problem is None:
-        runs.reject_code(team_file, f"--problem {runs.CODE}")
+        source = runs.source_at(team_file, f"--problem {runs.CODE}")
+        name = source if is_file(source) else name
+        if not (is_built_in(name) or is_file(name) or is_code(name)):
+            raise InputError(f"{team_file} is a team for {name}, which is not built in; pass --problem")
     opened = (load if problem is None else load_named)(name, team.discount if discount is None else discount)
     model = played_by(opened, team) if isinstance(opened, DecPOMDP) else opened
     shared = {"problem": model.name, "discount": model.discount, "nodes": list(team.nodes), "team": str(team_file)}

@@ -111,15 +111,19 @@ def simulate(
     ] = 0.0,
     seed: options.Seed = 0,
     discount: options.Discount = None,
-    out: Annotated[Path | None, typer.Option(help="Write the episodes to this Parquet file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the episodes to this file: CSV if the name ends in .csv, else Parquet.")
+    ] = None,
     as_json: options.Json = False,
     engine: options.Engine = None,
     scheduler: options.Scheduler = None,
 ) -> None:
     """Play a policy and record observations, actions with their probabilities, and rewards."""
+    from decpomdp.core import Episodes
     from decpomdp.domains.load import load_named
     from decpomdp.evaluation.sampled import mean_return
     from decpomdp.io.episodes import EpisodeWriter
+    from decpomdp.io.files import is_csv
 
     model = load_named(problem, discount)
     facts = {
@@ -134,6 +138,10 @@ def simulate(
         pieces = _watched(_pieces(model, policy, explore, episodes, horizon, seed, cluster), progress)
         if out is None:
             returns = [piece.returns() for piece in pieces]
+        elif is_csv(str(out)):  # at once; an episodes file is written part by part
+            played = list(pieces)
+            Episodes.concatenate(played).save(out)
+            returns = [piece.returns() for piece in played]
         else:
             with EpisodeWriter(out, model.agents, model.discount, model.name, facts) as writer:
                 for piece in pieces:

@@ -7,6 +7,7 @@ as soon as the run ends; the steps after it are in `after.py`.
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -19,6 +20,7 @@ from decpomdp import api
 from decpomdp.cli import after, words
 from decpomdp.cli.options import DASK, cluster_of, given
 from decpomdp.core import Episodes, InputError, Team, checks
+from decpomdp.core.errors import LearningWarning
 from decpomdp.core.progress import Progress
 from decpomdp.core.run import Budget, Inputs
 from decpomdp.core.settings import Settings
@@ -145,7 +147,7 @@ def resumed(command: str, folder: Path, threads: int | None, code: str | None = 
     if record.command != command:
         raise InputError(f"{folder}: expected a run of `decpomdp {command}`, got a run of `decpomdp {record.command}`")
     if code is None:
-        reject_code(folder, f"decpomdp {command} {CODE} --resume {shlex.quote(str(folder))}")
+        source_at(folder, f"decpomdp {command} {CODE} --resume {shlex.quote(str(folder))}")
     source = _path(record, record.source) if code is None else code
     problem = opened(command, source, record.discount, named=code is not None, bins=record.bins)
     run_folder.check_same(record, source_digest(problem))
@@ -197,7 +199,9 @@ def _in_folder(run: FolderRun, options: Options) -> dict[str, Any]:
     if run.resuming and not checkpoint.exists:
         words.note(f"{folder}: no checkpoint; the run starts from the beginning")
     shown = nullcontext() if options.quiet else Progress(best=record.best_known)
-    with RunLog(sys.argv[1:], folder / LOG) as log, shown as display:
+    with RunLog(sys.argv[1:], folder / LOG) as log, shown as display, warnings.catch_warnings():
+        if run.setup.settings.method == "logs":  # its warning is part of the output
+            warnings.simplefilter("ignore", LearningWarning)
         fit = api.execute(run.setup, checkpoint=checkpoint, watch=log.watch, display=display)
         log.close(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s")
     if run.resuming and fit.stopped in ("interrupted", "terminated") and len(fit.trace) < _rows_before(folder):
@@ -230,13 +234,19 @@ def _rows_before(folder: Path) -> int:
         return 0
 
 
-def reject_code(path: Path, hint: str) -> None:
-    """Reject a run that was learned from code: code is run only when it is named; the hint says how."""
+def source_at(path: Path, hint: str) -> str:
+    """The source of the run that a file or folder belongs to; empty: of no run.
+
+    Code is rejected: it is run only when it is named. The hint says how.
+    """
     file = (path if path.is_dir() else path.parent) / RUN
-    source = read_record(file).source if file.is_file() else ""
-    if is_code(source):
-        command = hint.replace(CODE, shlex.quote(source))
-        raise InputError(f"{path}: learned from {source}; code is run only when it is named: {command}")
+    if not file.is_file():
+        return ""
+    record = read_record(file)
+    if is_code(record.source):
+        command = hint.replace(CODE, shlex.quote(record.source))
+        raise InputError(f"{path}: learned from {record.source}; code is run only when it is named: {command}")
+    return _path(record, record.source)
 
 
 def opened(

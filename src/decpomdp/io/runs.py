@@ -21,6 +21,8 @@ from typing import Any
 import msgspec
 
 from decpomdp.core import Agent, DecPOMDP, Episodes, Fit, FormatError, InputError, Row, Simulator, Team
+from decpomdp.core.agent import numbered
+from decpomdp.io.dpomdp.header import default_name
 from decpomdp.io.dpomdp.text import is_name
 from decpomdp.io.episodes import episodes_digest
 from decpomdp.io.files import (
@@ -193,14 +195,16 @@ def write_fit(folder: Path, fit: Fit, record: RunRecord) -> RunRecord:
 
 
 def with_plain_names(world: DecPOMDP) -> DecPOMDP:
-    """The world with numbered names where a .dpomdp file cannot hold those of the log, such as 'speed < 0.5'."""
+    """The world with numbers as labels where a .dpomdp file cannot hold those of the log, such as 'speed < 0.5'."""
 
-    def plain(labels: tuple[str, ...], letter: str) -> tuple[str, ...]:
-        return labels if all(map(is_name, labels)) else tuple(f"{letter}{i}" for i in range(len(labels)))
+    def plain(labels: tuple[str, ...]) -> tuple[str, ...]:
+        return labels if all(map(is_name, labels)) else numbered(len(labels))
 
-    names = plain(tuple(agent.name for agent in world.agents), "agent")
-    each = zip(names, world.agents, strict=True)
-    agents = (Agent(name, plain(agent.actions, "a"), plain(agent.observations, "o")) for name, agent in each)
+    named = all(is_name(agent.name) for agent in world.agents)
+    agents = (
+        Agent(agent.name if named else default_name(n), plain(agent.actions), plain(agent.observations))
+        for n, agent in enumerate(world.agents)
+    )
     return replace(world, agents=tuple(agents))
 
 

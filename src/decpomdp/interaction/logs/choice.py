@@ -19,6 +19,7 @@ from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE, Judged
 SURE = 0.95  # share of the drawn worlds in which a team must earn more than the behaviour to be called better
 MARGIN = 0.1  # gain of a plan over Dec-SBPR's proven team, relative to that team's gain over the behaviour, at least
 SAME = 1e-9  # share of a value that is rounding
+NOTHING = 1e-12  # a smaller value is shown as 0
 SBPR, CLONE, WORLD = "sbpr", "clone", "world"  # the first two are also origins of candidates; all others are plans
 NAMES = {SBPR: "Dec-SBPR's team", CLONE: "the cloned behaviour"}
 NOTHING_BETTER = "No team is better than the behaviour, as far as the episodes tell"
@@ -82,22 +83,24 @@ def reason(scores: NDArray[np.float64], allowed: list[int], place: int, behaviou
     """The rule of `preferred` by which the candidate `place` was chosen among the `allowed` ones, from scores[c]."""
     best = allowed[int(np.argmax(scores[allowed]))]
     if best != place and scores[best] <= behaviour:
-        return f"The best plan is worth no more than the {behaviour:.4g} of the behaviour"
+        return f"The best plan is worth no more than the {behaviour:.4g} that the behaviour earned"
     if best != place:
         return f"The episodes prove its gain over the behaviour, and no plan adds {MARGIN:.0%} to that"
-    rule = "Its mean over the worse half of the worlds is the highest"
-    return rule if int(np.argmax(scores)) == place else f"{rule} (plans of FB-HSVI win near-ties)"
+    rule = "It earns most in the worse half of the worlds"
+    return rule if int(np.argmax(scores)) == place else f"{rule} (of near-equals, a team of FB-HSVI is chosen)"
 
 
 def why(evidence: Evidence, rule: str, rejected: bool) -> str:
     """The first sentence; `rejected`: Dec-SBPR's team is estimated below the behaviour."""
     best, chosen = evidence.best, evidence.chosen
     named = {WORLD: "the best plan", **NAMES}
-    rest = " and ".join(f"{name} {best[part]:.4g}" for part, name in named.items() if part in best and part != chosen)
+    rest = " and ".join(
+        f"{name} {_number(best[part])}" for part, name in named.items() if part in best and part != chosen
+    )
     team = NAMES.get(chosen) or f"a team {described(evidence.origins[evidence.place])}"
     worlds = f"{len(evidence.values)} worlds drawn from the posterior" if evidence.judged else "the fitted worlds"
-    earned = f"mean values in {worlds}: this team {evidence.means[evidence.place]:.4g}, {rest}"
-    more = "; the episodes put Dec-SBPR's team below the behaviour" if rejected else ""
+    earned = f"mean values in {worlds}: this team {_number(evidence.means[evidence.place])}, {rest}"
+    more = "; the episodes themselves put Dec-SBPR's team below the behaviour" if rejected else ""
     return f"Chosen: {team}. {rule}; {earned}{more}."
 
 
@@ -142,6 +145,10 @@ def trust_without_worlds(chosen: str, judged: Judged | None) -> str:
 
 def _part(origin: str) -> str:
     return origin if origin in NAMES else WORLD
+
+
+def _number(value: float) -> str:
+    return f"{value if abs(value) > NOTHING else 0.0:.4g}"
 
 
 def _capital(text: str) -> str:

@@ -350,9 +350,7 @@ def described(origin: str) -> str:
     """The origin of a plan in words: "fb-hsvi rounded in world 0" and so on."""
     planner, world = origin.split(" in world ")
     name = {FB_HSVI: "FB-HSVI", "periem": "PeriEM", "search": "the search"}[planner.removesuffix(" rounded")]
-    place = (
-        "the likeliest world" if world == "0" else f"world {int(world) + 1} of those that predict about equally well"
-    )
+    place = "the likeliest world" if world == "0" else "another world that predicts about as well"
     return f"planned with {name} in {place}{', rounded' * planner.endswith(' rounded')}"
 
 
