@@ -149,7 +149,7 @@ def test_the_draws_that_there_are_judge(finished, draws, said):
     ("scores", "kept", "place", "said"),
     [
         ([3.0, 2.0, 1.0], [0, 1, 2], 0, "It earns most in the worse half of the worlds"),
-        ([3.0, 2.0, 1.0], [1, 2], 1, "of near-equals, a team of FB-HSVI is chosen"),
+        ([3.0, 2.0, 1.0], [1, 2], 1, "near-ties go to small teams and to FB-HSVI"),
         ([3.0, 2.0, 1.0], [0, 1, 2], 1, "The episodes prove its gain"),
         ([0.5, 0.4, 0.3], [0, 1, 2], 2, "The best plan is worth no more than the 0.5 that the behaviour earned"),
     ],

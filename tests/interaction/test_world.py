@@ -10,7 +10,7 @@ from worlds.logs import small_log
 import decpomdp as dp
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.interaction.world import method as module
-from decpomdp.interaction.world.choice import contenders, interval, worse_mean
+from decpomdp.interaction.world.choice import contenders, interval, small_enough, worse_mean
 from decpomdp.interaction.world.method import Plan, WorldMethod, WorldState, planning_ends, toy_episodes
 from decpomdp.interaction.world.trust import binned
 from decpomdp.io.checkpoints import decode, encode
@@ -126,6 +126,13 @@ def test_another_planner_must_be_clearly_better():
     origins = ["fb-hsvi in world 0", "periem in world 0", "search in world 0", "clone"]
     assert contenders(drawn, np.ones(1), origins) == [0, 2, 3]
     assert contenders(drawn[:, :, 1:], np.ones(1), origins[1:]) == [0, 1, 2]
+
+
+def test_a_very_large_team_must_be_clearly_better():
+    nodes = [(4, 250), (6, 8), (1, 1)]
+    assert small_enough(np.array([12.0, 11.9, 2.0]), nodes, behaviour=2.0) == [1, 2]
+    assert small_enough(np.array([12.0, 11.7, 2.0]), nodes, behaviour=2.0) == [0, 1, 2]
+    assert small_enough(np.array([12.0]), nodes[:1], behaviour=2.0) == [0]
 
 
 def test_the_interval_is_a_union_over_the_worlds_and_the_refit_without_priors():

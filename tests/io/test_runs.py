@@ -1,6 +1,5 @@
 """Run folders: written whole, read back, and clear words for what is not one; files that version 0.1 wrote."""
 
-import dataclasses
 import json
 import re
 import shutil
@@ -159,7 +158,7 @@ def test_a_world_is_stored_with_numbers_for_labels_that_its_file_cannot_hold(tmp
     model = dp.load("recycling")
     labels = tuple(f"speed < {edge}" for edge in range(len(model.agents[0].observations)))
     agents = (dp.Agent("a b", model.agents[0].actions, labels), model.agents[1])
-    world = dataclasses.replace(model, agents=agents)
+    world = replace(model, agents=agents)
     team = dp.Team.uniform(world)
     (tmp_path / "run").mkdir()
     write_fit(tmp_path / "run", dp.WorldFit(team, world=world), RunRecord())

@@ -87,7 +87,7 @@ def reason(scores: NDArray[np.float64], allowed: list[int], place: int, behaviou
     if best != place:
         return f"The episodes prove its gain over the behaviour, and no plan adds {MARGIN:.0%} to that"
     rule = "It earns most in the worse half of the worlds"
-    return rule if int(np.argmax(scores)) == place else f"{rule} (of near-equals, a team of FB-HSVI is chosen)"
+    return rule if int(np.argmax(scores)) == place else f"{rule} (near-ties go to small teams and to FB-HSVI)"
 
 
 def why(evidence: Evidence, rule: str, rejected: bool) -> str:

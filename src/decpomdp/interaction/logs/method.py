@@ -35,7 +35,6 @@ from decpomdp.interaction.logs.choice import (
 )
 from decpomdp.interaction.logs.dependence import dependent
 from decpomdp.interaction.logs.settings import Logs
-from decpomdp.interaction.world.choice import contenders
 from decpomdp.interaction.world.method import WorldMethod, WorldState
 from decpomdp.interaction.world.result import WorldFit
 from decpomdp.interaction.world.settings import World
@@ -187,7 +186,7 @@ class LogsMethod:
         origins = [candidate.origin for candidate in own.candidates]
         (values, scores), weights = self.world.scores(own), self.world.weights(own)
         place, flat = origins.index(origin), values.reshape(-1, len(origins))
-        rule = reason(scores, contenders(values, weights, origins), place, self.world.behaviour)
+        rule = reason(scores, self.world.allowed(own), place, self.world.behaviour)
         enough = len(flat) >= self.world.settings.draws
         judged = self.world.draws(own) > 0
         return Evidence(origins, place, flat, weights @ values.mean(0), len(own.drawn), judged, enough), rule

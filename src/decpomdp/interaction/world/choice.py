@@ -8,6 +8,7 @@ from decpomdp.worlds.posterior import Floats
 
 FB_HSVI, OTHER_PLANNERS = "fb-hsvi", ("periem", "search")  # the first is preferred in near-ties
 WORSE = 0.5  # share of the drawn worlds, those with the lowest values, over which a team's score is the mean
+MOST_NODES, LOSS = 100, 0.02  # nodes per agent; share of the gain over the behaviour that fewer nodes may cost
 WIDTH = 2.0  # standard deviations of the interval
 
 
@@ -22,6 +23,14 @@ def worse_mean(values: Floats, weights: Floats) -> Floats:
     used = np.diff(np.minimum(np.cumsum(mass[order], axis=0), WORSE), axis=0, prepend=0.0)
     result: Floats = (used * np.take_along_axis(flat, order, axis=0)).sum(0) / WORSE
     return result
+
+
+def small_enough(scores: Floats, nodes: Sequence[Sequence[int]], behaviour: float) -> list[int]:
+    """Candidates c without teams too large to read, if a smaller one loses little of the gain over the behaviour."""
+    small = [c for c, counts in enumerate(nodes) if max(counts) <= MOST_NODES]
+    best = float(scores.max())
+    close = bool(small) and best - scores[small].max() <= LOSS * max(best - behaviour, 0.0)
+    return small if close else list(range(len(nodes)))
 
 
 def contenders(values: Floats, weights: Floats, origins: list[str]) -> list[int]:

@@ -7,7 +7,7 @@
               `worlds/flat.py`), unless held-out episodes show that they are predicted well (`worlds/calibration.py`)
     judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds, each weighted by how
               well it predicts held-out episodes. A team's score is its mean over the worse half of them; the highest
-              score wins. FB-HSVI is preferred in near-ties (`contenders`)
+              score wins. In near-ties FB-HSVI is preferred, and teams of at most 100 nodes per agent (`choice.py`)
     interval  values over the draws of all admitted worlds, in worlds refitted to bootstrap samples of the episodes, and
               in the world refitted without priors: priors shrink the tables, and with them the values of good teams
 
@@ -27,7 +27,7 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Budget, Inputs, Method, NamedToy, Now, run
 from decpomdp.interaction.search.method import SearchMethod
 from decpomdp.interaction.search.settings import Search
-from decpomdp.interaction.world.choice import FB_HSVI, contenders, interval, worse_mean
+from decpomdp.interaction.world.choice import FB_HSVI, contenders, interval, small_enough, worse_mean
 from decpomdp.interaction.world.result import WorldFit, value_in, visits_outside
 from decpomdp.interaction.world.settings import World
 from decpomdp.interaction.world.trust import doubts
@@ -242,10 +242,16 @@ class WorldMethod:
 
     def _chosen(self, state: WorldState) -> Candidate:
         """By the draws; before them, by the posterior means."""
+        scores, allowed = self.scores(state)[1], self.allowed(state)
+        origins = [state.candidates[c].origin for c in allowed]
+        return state.candidates[allowed[self.prefer(scores[allowed], origins)]]
+
+    def allowed(self, state: WorldState) -> list[int]:
+        """Candidates that may be chosen: small enough, and not PeriEM's or the search's unless clearly better."""
         values, scores = self.scores(state)
-        origins = [candidate.origin for candidate in state.candidates]
-        allowed = contenders(values, self.weights(state), origins)
-        return state.candidates[allowed[self.prefer(scores[allowed], [origins[c] for c in allowed])]]
+        small = small_enough(scores, [candidate.team.nodes for candidate in state.candidates], self.behaviour)
+        origins = [state.candidates[c].origin for c in small]
+        return [small[c] for c in contenders(values[..., small], self.weights(state), origins)]
 
     def scores(self, state: WorldState) -> tuple[Floats, Floats]:
         """[k, w, c] values of the candidates and [c] the scores that decide; without draws k is 1."""
