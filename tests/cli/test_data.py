@@ -58,7 +58,7 @@ def test_info_in_words(run, tiger):
     assert "dectiger: 200 episodes, 800 steps, 2 agents, discount 0.9" in out
     assert "behaviour probabilities: known, 0.3333 to 0.3333" in out
     assert (
-        "10 episodes are expected to match a deterministic team for about 1 steps" in out
+        "off-policy estimates of a deterministic team: reliable over about 1 steps" in out
     )  # 200 / 9 = 22 after one, 2.5 after two
     assert "no observation before the first action: 200" in out
     code, out, _ = run("info", "long.csv")

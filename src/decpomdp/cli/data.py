@@ -173,7 +173,7 @@ def _behaviour(facts: Mapping[str, Any]) -> list[str]:
         return [f"behaviour probabilities: known for {facts['known']} of {facts['of']} actions"]
     return [
         f"behaviour probabilities: known, {facts['min']:.4g} to {facts['max']:.4g}",
-        f"10 episodes are expected to match a deterministic team for about {facts['supported_steps']} steps",
+        f"off-policy estimates of a deterministic team: reliable over about {facts['supported_steps']} steps",
     ]
 
 
