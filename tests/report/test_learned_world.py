@@ -66,6 +66,6 @@ def test_the_page_shows_the_world_and_says_that_the_replay_is_imagined(tmp_path)
         "95 % interval -21 to -19",
         "about equally well: 1",
         IMAGINED,
-        "each step predicted from the steps before it",
+        "grouped by what was predicted from the steps before",
     ):
         assert words in page
