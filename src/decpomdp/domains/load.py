@@ -92,7 +92,7 @@ def opened(problem: Problem, discount: float | None = None) -> DecPOMDP | Simula
         raise InputError(
             f"problem: expected a name, a .dpomdp file, a DecPOMDP or a Simulator, got {checks.kind_of(problem)}"
         )
-    if discount is not None:
+    if discount not in (None, problem.discount):
         raise InputError(f"discount: expected none for a simulator, which has its own, got {discount!r}")
     team_of_agents(problem.agents)
     checked_discount(problem.discount)
