@@ -72,7 +72,8 @@ class AfterRun:
         try:
             return future.result()
         except Exception as error:
-            words.note(f"{name}: {type(error).__name__}: {error}")
+            kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+            words.note(f"{name}: {kind}{error}")
             return None
 
 

@@ -8,12 +8,12 @@ rejects names of code.
 import os
 import re
 import sys
-import traceback
 from pathlib import Path
 from types import ModuleType
 
 from decpomdp.core import DecPOMDP, InputError, Simulator, checks
 from decpomdp.core.agent import team_of_agents
+from decpomdp.core.errors import place_of
 from decpomdp.core.model import checked_discount
 from decpomdp.domains import registry
 from decpomdp.io.files import is_logged
@@ -126,14 +126,6 @@ def load_named(problem: str, discount: float | None = None) -> DecPOMDP | Simula
     return opened(_built(code["path"], code["function"]), discount)
 
 
-def _line(error: Exception, path: str, file: str) -> str:
-    """The line of the user's file that an error comes from."""
-    if isinstance(error, SyntaxError):
-        return f"{error.filename}:{error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return f"{path}:{lines[-1]}" if lines else path
-
-
 def _built(path: str, function: str) -> DecPOMDP | Simulator:
     place = Path(path)
     if not place.is_file():
@@ -151,8 +143,9 @@ def _built(path: str, function: str) -> DecPOMDP | Simulator:
     except InputError:
         raise
     except Exception as error:
-        reason = error.msg if isinstance(error, SyntaxError) else error
-        raise InputError(f"{_line(error, path, str(place))}: {type(error).__name__}: {reason}") from error
+        if isinstance(error, SyntaxError):
+            raise InputError(f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}") from error
+        raise InputError(f"{place_of(error) or path}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(str(place.absolute().parent))
     if isinstance(problem, DecPOMDP | Simulator):

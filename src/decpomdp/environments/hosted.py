@@ -8,14 +8,14 @@ agent is left, or when the environment truncates it.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from decpomdp.core import NO_OBSERVATION, Agent, InputError
 from decpomdp.core.agent import labels as checked_labels
 from decpomdp.core.agent import numbered
 from decpomdp.core.checks import kind_of
+from decpomdp.core.errors import foreign_code
 from decpomdp.environments.discretiser import Discretise, Discretiser, discretiser_for
 
 Combine = Callable[[Mapping[Any, float]], float]
@@ -200,15 +200,3 @@ def name_of(env: Any) -> str:
     """The environment's name, on one line."""
     metadata = getattr(env, "metadata", None) or {}
     return " ".join(str(metadata.get("name") or type(env.unwrapped).__name__).split())
-
-
-@contextmanager
-def foreign_code(what: str) -> Iterator[None]:
-    """Errors of external code become an InputError of one line, with the original error as its cause."""
-    try:
-        yield
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:
-        message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        raise InputError(f"{what} failed: {message}") from error

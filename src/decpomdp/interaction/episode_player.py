@@ -20,7 +20,7 @@ from decpomdp.core.model import horizon_of
 from decpomdp.core.run import PROCESSOR_TIME, TIME_LIMIT, Inputs, Now, unlimited
 from decpomdp.core.simulator import Step
 from decpomdp.rollouts import DenseSimulator, as_simulator, stream
-from decpomdp.rollouts.play import TeamPlayer
+from decpomdp.rollouts.play import TeamPlayer, called
 
 OUT_OF_TIME = (TIME_LIMIT, PROCESSOR_TIME)  # values of the stop flag that allow a last short test
 LAST = 2.0  # times the duration of the last step: with less time left, the learned team is tested
@@ -72,7 +72,7 @@ class EpisodePlayer:
     @cached_property
     def shown(self) -> bool:
         """Whether agents have an observation before their first action."""
-        return self.simulator.reset(1, self._seed) is not None
+        return called(self.simulator, "reset", 1, self._seed) is not None
 
     @property
     def discount(self) -> float:
