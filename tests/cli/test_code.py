@@ -162,7 +162,7 @@ def test_python_refuses_names_of_code(folder):
         ("other.py:build", "error: other.py: no such file"),
         ("mine.py:bild", "error: mine.py: expected a function bild, got none"),
         ("mine.py", "error: mine.py: expected the function that builds the problem, such as mine.py:build"),
-        ("mine.py:nothing", "error: mine.py:nothing: expected a DecPOMDP or a Simulator, got int"),
+        ("mine.py:nothing", "error: mine.py:nothing: expected a DecPOMDP or a Simulator, got 3"),
         ("mine.py:wrong", "error: mine.py:29: ZeroDivisionError: division by zero"),
         ("unfinished.py:build", "error: unfinished.py:1: SyntaxError: invalid syntax"),
         ("lonely.py:build", "error: lonely.py:1: ModuleNotFoundError: No module named 'nowhere'"),
@@ -194,6 +194,12 @@ class Sim:
 def build():
     return Sim()
 """
+
+
+def test_a_member_that_a_simulator_lacks_is_named(run, tmp_path):
+    Path("mine.py").write_text(SIMULATOR.replace("repeatable, steps = ", "steps = ").replace("0.9, True, 0", "0.9, 0"))
+    code, _, err = run("learn", "mine.py:build", "--out", "run")
+    assert (code, err) == (2, "error: simulator Sim: expected the member repeatable\n")
 
 
 @pytest.mark.parametrize("method", ["search", "sbpr", "mcem"])

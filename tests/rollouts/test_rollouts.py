@@ -128,6 +128,29 @@ def test_a_simulator_outside_its_alphabet_is_named():
         simulate(simulator, Team.uniform(simulator), 10, 5)
 
 
+class Half(Corridor):
+    reset = repeatable = None
+
+    def __init__(self):
+        super().__init__()
+        del self.repeatable
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (Half(), "^simulator Half: expected the members repeatable, reset$"),
+        (Corridor, "or a Simulator, got the class Corridor itself$"),
+        (dp.parallel_env("dectiger"), "got an environment; dp.from_pettingzoo makes it a simulator$"),
+        (Team.uniform(Corridor()), "or a Simulator, got Team$"),
+    ],
+)
+def test_what_is_no_simulator_is_named(problem, message):
+    for call in (dp.learn, dp.simulate):
+        with pytest.raises(InputError, match=message):
+            call(problem)
+
+
 class Signature(Corridor):
     def step(self):
         pass

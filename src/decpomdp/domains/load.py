@@ -19,6 +19,7 @@ from decpomdp.domains import registry
 from decpomdp.io.files import is_logged
 
 ENDINGS = (".dpomdp", ".dpomdp.gz")
+MEMBERS = ("agents", "discount", "name", "repeatable", "reset", "step")  # of a simulator
 CODE = re.compile(r"(?P<path>.+\.py)(:(?P<function>\w*))?")  # a name of code
 
 Problem = str | os.PathLike[str] | DecPOMDP | Simulator
@@ -89,15 +90,24 @@ def opened(problem: Problem, discount: float | None = None) -> DecPOMDP | Simula
     if isinstance(problem, DecPOMDP):
         return problem if discount is None else problem.with_discount(discount)
     if isinstance(problem, type) or not isinstance(problem, Simulator):
-        raise InputError(
-            f"problem: expected a name, a .dpomdp file, a DecPOMDP or a Simulator, got {checks.kind_of(problem)}"
-        )
+        raise InputError(_no_problem("problem", problem, "a name, a .dpomdp file, a DecPOMDP or a Simulator"))
     if discount not in (None, problem.discount):
         raise InputError(f"discount: expected none for a simulator, which has its own, got {discount!r}")
     team_of_agents(problem.agents)
     checked_discount(problem.discount)
     checks.line("name of the simulator", problem.name)
     return problem
+
+
+def _no_problem(where: str, value: object, expected: str) -> str:
+    """Why `value` is no problem; of an own simulator, the members that it lacks."""
+    missing = [member for member in MEMBERS if getattr(value, member, None) is None]
+    if isinstance(value, type) or {"reset", "step"} <= set(missing):
+        return f"{where}: expected {expected}, got {checks.kind_of(value)}"
+    if hasattr(value, "action_space"):
+        return f"{where}: expected {expected}, got an environment; dp.from_pettingzoo makes it a simulator"
+    plural = "s" if len(missing) > 1 else ""
+    return f"simulator {type(value).__name__}: expected the member{plural} {', '.join(missing)}"
 
 
 def load_model(problem: str | os.PathLike[str] | DecPOMDP, discount: float | None = None) -> DecPOMDP:
@@ -150,4 +160,4 @@ def _built(path: str, function: str) -> DecPOMDP | Simulator:
         sys.path.remove(str(place.absolute().parent))
     if isinstance(problem, DecPOMDP | Simulator):
         return problem
-    raise InputError(f"{path}:{function}: expected a DecPOMDP or a Simulator, got {type(problem).__name__}")
+    raise InputError(_no_problem(f"{path}:{function}", problem, "a DecPOMDP or a Simulator"))
