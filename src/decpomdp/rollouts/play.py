@@ -48,6 +48,11 @@ class TeamPlayer(Simulator, Protocol):
         ...
 
 
+def is_compiled(simulator: Simulator) -> bool:
+    """Whether it plays whole episodes in compiled code, thousands a second; SUMO, which has a `pace`, does not."""
+    return isinstance(simulator, TeamPlayer) and not hasattr(simulator, "pace")
+
+
 class EpisodeBatch(NamedTuple):
     """Played episodes of different lengths."""
 
