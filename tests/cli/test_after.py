@@ -9,7 +9,7 @@ import decpomdp as dp
 from decpomdp.cli import after
 from decpomdp.learners.judging import UNPROVEN
 from decpomdp.report import page
-from simulators import Uncompiled
+from simulators import Corridor, Uncompiled
 
 LEARN = ["learn", "broadcast", "--steps", "20000", "--out", "run", "--quiet"]
 
@@ -84,13 +84,24 @@ def test_an_interrupted_page_leaves_a_finished_run(run, tmp_path, monkeypatch):
     assert record(tmp_path)["finished"]
 
 
-@pytest.mark.parametrize("seconds", [0.2, 60.0])
-def test_the_sampled_value_takes_as_many_episodes_as_the_time_allows(monkeypatch, seconds):
-    monkeypatch.setattr(after, "VALUE_SECONDS", seconds)
-    simulator = Uncompiled(pause=0.001, piece=1)  # one episode at a time
+def test_the_sampled_value_takes_as_many_episodes_as_the_time_allows(monkeypatch):
+    def played(pause, seconds, most=60.0):
+        monkeypatch.setattr(after, "TEST_SECONDS", seconds)
+        monkeypatch.setattr(after, "VALUE_SECONDS", most)
+        simulator = Uncompiled(pause, piece=1)  # one episode at a time, of 88 steps
+        return int(after.sampled(simulator, dp.Team.uniform(simulator), 1).method.split()[2])
+
+    assert played(0.0001, 0.01) == 20
+    assert 1 <= played(0.001, 0.01, 0.2) < 20
+    monkeypatch.setattr(after, "FEWEST", 1)
+    assert 1 < played(0.0001, 0.5) < 60  # an episode takes at least 9 ms
+
+
+def test_a_fast_simulator_of_ones_own_plays_a_thousand_episodes():
+    simulator = Corridor(noise=1.0)
     value = after.sampled(simulator, dp.Team.uniform(simulator), 1)
-    played = int(value.method.split()[2])
-    assert played == 20 if seconds == 60 else 1 <= played < 20
+    assert value.method.startswith("mean of 1000 fresh episodes")
+    assert value.value == dp.sampled_value(simulator, "random", 1000, seed=1).value
 
 
 def test_a_team_is_tested_with_other_episodes_than_it_learned_from(run, monkeypatch):

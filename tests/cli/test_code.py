@@ -93,6 +93,9 @@ def test_resume_asks_for_the_name_again(unfinished, run):
     assert told.endswith("code is run only when it is named: decpomdp learn mine.py:build --resume run")
     assert "not allowed with --resume" in refused(run, "learn", "dectiger", "--resume", "run")
     assert run("learn", "mine.py:build", "--resume", "run", "--quiet", "--no-report")[0] == 0
+    assert run("evaluate", "run", "--problem", "mine.py:build")[0] == 0
+    assert run("report", "run", "--problem", "mine.py:build")[0] == 0
+    assert "No replay" not in Path("run/report.html").read_text()
     assert json.loads(unfinished.read_text())["finished"]
 
 
@@ -159,7 +162,7 @@ def test_python_refuses_names_of_code(folder):
         ("other.py:build", "error: other.py: no such file"),
         ("mine.py:bild", "error: mine.py: expected a function bild, got none"),
         ("mine.py", "error: mine.py: expected the function that builds the problem, such as mine.py:build"),
-        ("mine.py:nothing", "error: mine.py:nothing: expected a DecPOMDP or a Simulator, got int"),
+        ("mine.py:nothing", "error: mine.py:nothing: expected a DecPOMDP or a Simulator, got 3"),
         ("mine.py:wrong", "error: mine.py:29: ZeroDivisionError: division by zero"),
         ("unfinished.py:build", "error: unfinished.py:1: SyntaxError: invalid syntax"),
         ("lonely.py:build", "error: lonely.py:1: ModuleNotFoundError: No module named 'nowhere'"),
@@ -168,3 +171,54 @@ def test_python_refuses_names_of_code(folder):
 def test_mistakes_are_one_line(folder, run, name, message):
     code, _, err = run("info", name)
     assert (code, err.strip()) == (2, message)
+
+
+SIMULATOR = """
+import numpy as np
+
+import decpomdp as dp
+
+class Sim:
+    name, discount, repeatable, steps = "sim", 0.9, True, 0
+    agents = tuple(dp.Agent(name, ("a", "b"), ("o",)) for name in "xy")
+
+    def reset(self, episodes, seed):
+        pass
+
+    def step(self, actions):
+        Sim.steps += 1
+        if Sim.steps > LIMIT:
+            np.ones(2) + np.ones(3)
+        return dp.Step(0 * actions, actions[:, 0] * 1.0, np.zeros(len(actions), bool))
+
+def build():
+    return Sim()
+"""
+
+
+def test_a_member_that_a_simulator_lacks_is_named(run, tmp_path):
+    Path("mine.py").write_text(SIMULATOR.replace("repeatable, steps = ", "steps = ").replace("0.9, True, 0", "0.9, 0"))
+    code, _, err = run("learn", "mine.py:build", "--out", "run")
+    assert (code, err) == (2, "error: simulator Sim: expected the member repeatable\n")
+
+
+@pytest.mark.parametrize("method", ["search", "sbpr", "mcem"])
+def test_an_error_of_a_simulator_is_one_line(run, tmp_path, method):
+    learn = ["learn", "mine.py:build", "--out", "run", "--steps", "20000", "--method", method, "--quiet"]
+    Path("mine.py").write_text(SIMULATOR.replace("LIMIT", "3"))
+    code, _, err = run(*learn)
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith("error: mine.py:16: simulator sim: step failed: ValueError: operands could not be broadcast")
+
+
+def test_a_run_that_its_simulator_ended_can_be_resumed(run, tmp_path):
+    limits = ["--steps", "20000", "--checkpoint-every", "0", "--quiet", "--no-report"]
+    Path("mine.py").write_text(SIMULATOR.replace("LIMIT", "300"))
+    code, _, err = run("learn", "mine.py:build", "--out", "run", "--max-nodes", "2", *limits)
+    assert (code, err.count("\n")) == (2, 2)
+    assert "to resume: decpomdp learn mine.py:build --resume run\n" in err
+    Path("mine.py").write_text(SIMULATOR.replace("LIMIT", "1e9"))
+    assert run("learn", "mine.py:build", "--resume", "run", "--quiet", "--no-report")[0] == 0
+    assert run("evaluate", "run", "--problem", "mine.py:build")[0] == 0
+    assert run("report", "run", "--problem", "mine.py:build")[0] == 0
+    assert "No replay" not in Path("run/report.html").read_text()

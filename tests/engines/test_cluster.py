@@ -7,6 +7,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.api import learn
+from decpomdp.core import InputError
 from decpomdp.domains.traffic import Traffic
 from decpomdp.engines.cluster import Cluster, EngineError, Lost, same
 from decpomdp.interaction.sbpr.settings import ManyAgents, SbprLoop, SbprTuning
@@ -113,6 +114,19 @@ def test_a_simulator_of_ones_own(processes):
         assert dp.simulate(Coins(), episodes=2500, horizon=9, seed=4, engine=cluster) == wanted
         with pytest.raises(EngineError, match="simulator coins: cannot be sent to the workers"):
             dp.simulate(Coins(threading.Lock()), episodes=10, engine=cluster)
+
+
+class Gone(Coins):
+    def step(self, actions):
+        raise KeyError("coin")
+
+
+def test_an_error_of_a_simulator_on_a_worker(processes):
+    with (
+        Cluster(processes.exactly(1)) as cluster,
+        pytest.raises(InputError, match=r"test_cluster.py:\d+: simulator coins: step failed: KeyError: 'coin'"),
+    ):
+        dp.simulate(Gone(), episodes=10, engine=cluster)
 
 
 @pytest.mark.parametrize(("problem", "iterations"), [(Coins(), 2), pytest.param(Traffic(3), 2, marks=pytest.mark.slow)])

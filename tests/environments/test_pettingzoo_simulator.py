@@ -180,18 +180,27 @@ class Faulty(Relay):
             return shown, rewards, *ends[:2]
         if self.fault == "no rewards":
             rewards = dict.fromkeys(rewards)
+        if self.fault == "a text":
+            rewards[1] = "x"
+        if self.fault == "a reward less":
+            del rewards[2]
+        if self.fault == "an observation less":
+            del shown[1]
         return shown, rewards, *ends
 
 
 FAULTS = {
     "no infos": r"environment relay: reset\(seed=\d+\) failed: ValueError: too many values to unpack",
     "reset raises": r"environment relay: reset\(seed=\d+\) failed: RuntimeError: no power",
-    "step raises": r"environment relay: step\(\{0: [56], 1: [56], 2: [56]\}\) failed: KeyError: 'fuel'",
+    "step raises": r"simulator.py:\d+: environment relay: step\(\{0: [56], .*\}\) failed: KeyError: 'fuel'",
     "outside at reset": r"agent 0: expected an observation in Discrete\(6, start=10\), got 99",
     "outside": r"agent 1: expected an observation in Discrete\(6, start=10\), got 10.5",
     "nan": r"environment relay: expected finite rewards, got \{0: nan",
     "four": r"environment relay: step\(.*\) failed: ValueError: not enough values to unpack",
-    "no rewards": r"reward: the team's reward failed: TypeError: float\(\) argument must be",
+    "no rewards": r"agent 0: expected a number as reward, got None",
+    "a text": r"agent 1: expected a number as reward, got 'x'",
+    "a reward less": r"agent 2: expected a reward after an action, got none",
+    "an observation less": r"agent 1: expected an observation after an action, got none",
 }
 
 
@@ -203,6 +212,19 @@ def test_an_environment_that_does_wrong_is_named():
         team = dp.Team.uniform(dp.from_pettingzoo(Relay))
         with pytest.raises(InputError, match=FAULTS[fault]):
             dp.play(team, Faulty(fault))
+
+
+class Leaving(Relay):
+    """An agent that has just ended gets neither observation nor reward."""
+
+    def step(self, actions):
+        parts = super().step(actions)
+        return tuple({agent: part[agent] for agent in self.agents} for part in parts[:2]) + parts[2:]
+
+
+def test_an_agent_that_has_ended_needs_nothing_more():
+    simulator = dp.from_pettingzoo(Leaving)
+    assert dp.simulate(simulator, episodes=5, horizon=10).lengths.tolist() == [4] * 5
 
 
 def test_our_own_problem_comes_back_as_it_was():

@@ -26,6 +26,7 @@ from decpomdp.report.performance import (
 from decpomdp.report.replay import replay_from
 from decpomdp.rollouts import DenseSimulator
 from report.making import kept
+from simulators import Uncompiled
 
 
 def tigers():
@@ -95,6 +96,17 @@ def test_streets_are_watched_as_they_were_played():
         compared = np.sign(loads[:3, None] - loads[None, 3:]).ravel() + 1  # shorter, equal, longer
         assert seen[k, t].tolist() == compared.tolist()
     assert watch(grid, team, 1, 12, seed=5, scenes=True).moments == watched.moments[:1]
+
+
+def test_the_shares_of_a_simulator_rest_on_what_it_can_play(tmp_path, monkeypatch):
+    run = kept(tmp_path / "run", *tigers())
+    fast = ShownRun(run, Uncompiled()).performance
+    assert "from 1000 episodes" in fast.source
+    assert fast.replay.episodes.count == 5
+    monkeypatch.setattr("decpomdp.report.performance.SHARE_SECONDS", 0.01)
+    slow = ShownRun(run, Uncompiled(pause=0.0005, piece=1)).performance
+    assert "from 2 episodes" in slow.source
+    assert slow.replay.episodes.count == 2
 
 
 def test_filtering_by_enumeration():

@@ -8,7 +8,7 @@ import decpomdp as dp
 from decpomdp.core import NO_OBSERVATION, InputError, Step, Team
 from decpomdp.core.agent import joint_numbers
 from decpomdp.rollouts import DenseSimulator, record, simulate, stream
-from decpomdp.rollouts.play import play_batch, players_of
+from decpomdp.rollouts.play import play_batch, players_of, step_batch
 from simulators import Corridor
 
 
@@ -126,6 +126,51 @@ def test_a_simulator_outside_its_alphabet_is_named():
     simulator = Wrong()
     with pytest.raises(InputError, match="corridor: episode 0, agent agent0: expected an observation from 0 to 3"):
         simulate(simulator, Team.uniform(simulator), 10, 5)
+
+
+class Half(Corridor):
+    reset = repeatable = None
+
+    def __init__(self):
+        super().__init__()
+        del self.repeatable
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (Half(), "^simulator Half: expected the members repeatable, reset$"),
+        (Corridor, "or a Simulator, got the class Corridor itself$"),
+        (dp.parallel_env("dectiger"), "got an environment; dp.from_pettingzoo makes it a simulator$"),
+        (Team.uniform(Corridor()), "or a Simulator, got Team$"),
+    ],
+)
+def test_what_is_no_simulator_is_named(problem, message):
+    for call in (dp.learn, dp.simulate):
+        with pytest.raises(InputError, match=message):
+            call(problem)
+
+
+class Signature(Corridor):
+    def step(self):
+        pass
+
+
+def test_an_error_of_a_simulator_names_its_line_and_keeps_its_cause():
+    simulator = Corridor()
+    simulator.noise = "much"
+    with pytest.raises(InputError, match=r"simulators.py:\d+: simulator corridor: step failed: \w+: ") as told:
+        dp.learn(simulator, steps=1000)
+    assert isinstance(told.value.__cause__, TypeError)
+    line = Signature.step.__code__.co_firstlineno
+    with pytest.raises(InputError, match=rf"test_rollouts.py:{line}: .* step failed: TypeError: .* takes 1 positional"):
+        simulate(Signature(), None, 10, 5)
+
+
+def test_an_error_of_our_own_simulators_is_not_the_users(monkeypatch):
+    monkeypatch.setattr(DenseSimulator, "step", lambda self, actions: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        step_batch(DenseSimulator("dectiger"), np.zeros((1, 2), np.int16), np.ones(1, bool))
 
 
 def test_wrong_actions_are_named():

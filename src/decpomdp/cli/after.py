@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from decpomdp.cli.runs import FolderRun, Options
 
 MANY = 8  # agents up to which nodes are listed one by one
-TEST_EPISODES = {True: 1000, False: 20}  # on a fast and on a slow simulator
+FEWEST, MOST, TEST_SECONDS = 20, 1000, 10.0  # test episodes of a simulator: as many as take this time
 VALUE_SECONDS, POSTERIOR_SECONDS, PAGE_SECONDS = 60.0, 20.0, 30.0  # time limits
 TICK = 0.1  # seconds between two looks at the clock
 VERDICTS = {"cloned behaviour": "the estimate is lower, so the cloned behaviour is returned instead"}
@@ -152,7 +152,7 @@ def sampled(simulator: Simulator, team: Team, seed: int) -> ValueRecord:
     result = sampled_value(
         simulator,
         team,
-        test_episodes(simulator),
+        fresh_episodes(simulator, team),
         seed=seed,
         watch=lambda _: time.monotonic() - began > VALUE_SECONDS / 2,
     )
@@ -160,9 +160,11 @@ def sampled(simulator: Simulator, team: Team, seed: int) -> ValueRecord:
     return ValueRecord(value=result.value, standard_error=result.standard_error, method=method)
 
 
-def test_episodes(simulator: DecPOMDP | Simulator) -> int:
+def fresh_episodes(simulator: Simulator, team: Team, horizon: int | None = None) -> int:
     """The default number of test episodes for a problem without a model."""
-    return TEST_EPISODES[bool(getattr(simulator, "quick", False))]
+    from decpomdp.evaluation.sampled import episodes_within
+
+    return max(FEWEST, episodes_within(TEST_SECONDS, simulator, team, MOST, horizon))
 
 
 def _add_page(run: "FolderRun", fit: Fit, steps: AfterRun, command: str) -> None:

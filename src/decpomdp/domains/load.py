@@ -8,17 +8,18 @@ rejects names of code.
 import os
 import re
 import sys
-import traceback
 from pathlib import Path
 from types import ModuleType
 
 from decpomdp.core import DecPOMDP, InputError, Simulator, checks
 from decpomdp.core.agent import team_of_agents
+from decpomdp.core.errors import place_of
 from decpomdp.core.model import checked_discount
 from decpomdp.domains import registry
 from decpomdp.io.files import is_logged
 
 ENDINGS = (".dpomdp", ".dpomdp.gz")
+MEMBERS = ("agents", "discount", "name", "repeatable", "reset", "step")  # of a simulator
 CODE = re.compile(r"(?P<path>.+\.py)(:(?P<function>\w*))?")  # a name of code
 
 Problem = str | os.PathLike[str] | DecPOMDP | Simulator
@@ -89,15 +90,24 @@ def opened(problem: Problem, discount: float | None = None) -> DecPOMDP | Simula
     if isinstance(problem, DecPOMDP):
         return problem if discount is None else problem.with_discount(discount)
     if isinstance(problem, type) or not isinstance(problem, Simulator):
-        raise InputError(
-            f"problem: expected a name, a .dpomdp file, a DecPOMDP or a Simulator, got {checks.kind_of(problem)}"
-        )
-    if discount is not None:
+        raise InputError(_no_problem("problem", problem, "a name, a .dpomdp file, a DecPOMDP or a Simulator"))
+    if discount not in (None, problem.discount):
         raise InputError(f"discount: expected none for a simulator, which has its own, got {discount!r}")
     team_of_agents(problem.agents)
     checked_discount(problem.discount)
     checks.line("name of the simulator", problem.name)
     return problem
+
+
+def _no_problem(where: str, value: object, expected: str) -> str:
+    """Why `value` is no problem; of an own simulator, the members that it lacks."""
+    missing = [member for member in MEMBERS if getattr(value, member, None) is None]
+    if isinstance(value, type) or {"reset", "step"} <= set(missing):
+        return f"{where}: expected {expected}, got {checks.kind_of(value)}"
+    if hasattr(value, "action_space"):
+        return f"{where}: expected {expected}, got an environment; dp.from_pettingzoo makes it a simulator"
+    plural = "s" if len(missing) > 1 else ""
+    return f"simulator {type(value).__name__}: expected the member{plural} {', '.join(missing)}"
 
 
 def load_model(problem: str | os.PathLike[str] | DecPOMDP, discount: float | None = None) -> DecPOMDP:
@@ -126,14 +136,6 @@ def load_named(problem: str, discount: float | None = None) -> DecPOMDP | Simula
     return opened(_built(code["path"], code["function"]), discount)
 
 
-def _line(error: Exception, path: str, file: str) -> str:
-    """The line of the user's file that an error comes from."""
-    if isinstance(error, SyntaxError):
-        return f"{error.filename}:{error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return f"{path}:{lines[-1]}" if lines else path
-
-
 def _built(path: str, function: str) -> DecPOMDP | Simulator:
     place = Path(path)
     if not place.is_file():
@@ -151,10 +153,11 @@ def _built(path: str, function: str) -> DecPOMDP | Simulator:
     except InputError:
         raise
     except Exception as error:
-        reason = error.msg if isinstance(error, SyntaxError) else error
-        raise InputError(f"{_line(error, path, str(place))}: {type(error).__name__}: {reason}") from error
+        if isinstance(error, SyntaxError):
+            raise InputError(f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}") from error
+        raise InputError(f"{place_of(error) or path}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(str(place.absolute().parent))
     if isinstance(problem, DecPOMDP | Simulator):
         return problem
-    raise InputError(f"{path}:{function}: expected a DecPOMDP or a Simulator, got {type(problem).__name__}")
+    raise InputError(_no_problem(f"{path}:{function}", problem, "a DecPOMDP or a Simulator"))

@@ -52,7 +52,6 @@ class Traffic:
     """
 
     repeatable = plays_teams = True
-    quick = True  # thousands of episodes take less than a second
 
     def __init__(self, side: int = SIDE, discount: float = 0.9) -> None:
         self.side = whole("traffic: intersections per street", side, 1, LARGEST_SIDE)

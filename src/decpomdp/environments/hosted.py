@@ -8,14 +8,14 @@ agent is left, or when the environment truncates it.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from decpomdp.core import NO_OBSERVATION, Agent, InputError
 from decpomdp.core.agent import labels as checked_labels
 from decpomdp.core.agent import numbered
 from decpomdp.core.checks import kind_of
+from decpomdp.core.errors import foreign_code
 from decpomdp.environments.discretiser import Discretise, Discretiser, discretiser_for
 
 Combine = Callable[[Mapping[Any, float]], float]
@@ -66,7 +66,11 @@ class Hosted:
             shown, paid, ended = dict(observations), dict(rewards), dict(terminations)
         self.ended = not self.env.agents
         self.terminated = self.ended and any(ended.values())
+        living = active.intersection(self.env.agents)
         for n, member in enumerate(self.members):
+            for what, given in (("an observation", shown), ("a reward", paid)):
+                if member.key in living and member.key not in given:
+                    raise InputError(f"agent {member.agent.name}: expected {what} after an action, got none")
             if member.key in active and member.key in shown:
                 self.seen[n] = member.reader.symbol(member.agent.name, shown[member.key])
                 if self.seen[n] == NO_OBSERVATION:
@@ -190,25 +194,24 @@ def combiner(reward: str | Combine, agents: int) -> Combine:
     if callable(reward):
         return reward
     if isinstance(reward, str) and reward == "sum":
-        return lambda rewards: sum(map(float, rewards.values()))
+        return _sum
     if isinstance(reward, str) and reward == "mean":
-        return lambda rewards: sum(map(float, rewards.values())) / agents
+        return lambda rewards: _sum(rewards) / agents
     raise InputError(f'reward: expected "mean", "sum" or a function of the agents\' rewards, got {kind_of(reward)}')
+
+
+def _sum(rewards: Mapping[Any, float]) -> float:
+    return sum(_number(agent, reward) for agent, reward in rewards.items())
+
+
+def _number(agent: Any, reward: Any) -> float:
+    try:
+        return float(reward)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"agent {agent}: expected a number as reward, got {kind_of(reward)}") from error
 
 
 def name_of(env: Any) -> str:
     """The environment's name, on one line."""
     metadata = getattr(env, "metadata", None) or {}
     return " ".join(str(metadata.get("name") or type(env.unwrapped).__name__).split())
-
-
-@contextmanager
-def foreign_code(what: str) -> Iterator[None]:
-    """Errors of external code become an InputError of one line, with the original error as its cause."""
-    try:
-        yield
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:
-        message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        raise InputError(f"{what} failed: {message}") from error

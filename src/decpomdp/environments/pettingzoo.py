@@ -16,6 +16,7 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes, InputError, Step, Tea
 from decpomdp.core.agent import checked_actions
 from decpomdp.core.checks import kind_of, of_kind, truth, whole
 from decpomdp.core.controller import READ
+from decpomdp.core.errors import foreign_code
 from decpomdp.core.model import checked_discount
 from decpomdp.domains.load import Problem, opened
 from decpomdp.environments.discretiser import Discretise
@@ -25,7 +26,6 @@ from decpomdp.environments.hosted import (
     Hosted,
     as_parallel_env,
     combiner,
-    foreign_code,
     members_of,
     name_of,
     not_installed,

@@ -16,7 +16,7 @@ from pettingzoo import ParallelEnv
 from decpomdp.core import InputError, Simulator
 from decpomdp.core.checks import kind_of, whole
 from decpomdp.environments.discretiser import Discretiser
-from decpomdp.rollouts.play import DenseSimulator
+from decpomdp.rollouts.play import DenseSimulator, called
 
 
 class ProblemEnv(ParallelEnv):  # type: ignore[misc]
@@ -62,7 +62,7 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
         if seed is not None:
             self._random = np.random.default_rng(_seed(seed))
         chosen = int(self._random.integers(2**63)) if seed is None else int(seed)
-        shown = self.simulator.reset(1, chosen)
+        shown = called(self.simulator, "reset", 1, chosen)
         self.agents, self._time = list(self.possible_agents), 0
         none = [len(agent.observations) for agent in self.simulator.agents]
         seen = none if shown is None else [int(symbol) for symbol in np.asarray(shown)[0]]
@@ -79,7 +79,7 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
         sizes = {name: len(agent.actions) for name, agent in self._members.items()}
         names = self.agents
         chosen = [whole(f"action of {name}", actions[name], 0, sizes[name] - 1) for name in names]
-        result = self.simulator.step(np.array([chosen]))
+        result = called(self.simulator, "step", np.array([chosen]))
         self._time += 1
         reward, ended = float(result.rewards[0]), bool(result.ended[0])
         truncated = not ended and self.horizon is not None and self._time >= self.horizon

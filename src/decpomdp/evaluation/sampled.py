@@ -2,19 +2,22 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import DecPOMDP, InputError, Simulator, Watch
+from decpomdp.core import DecPOMDP, InputError, Simulator, Team, Watch
 from decpomdp.core.checks import callback, whole
 from decpomdp.core.model import horizon_of
 from decpomdp.domains.load import Problem, opened
 from decpomdp.rollouts import stream
 from decpomdp.rollouts.collect import Policy
+from decpomdp.rollouts.play import is_compiled
 
 NEGLIGIBLE = 1e-4  # share of a constant reward's value after the default horizon
 LONGEST = 10_000  # most steps of the default horizon
+PROBE = 0.05  # share of the time after which a batch is long enough to measure the speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,27 @@ def sampled_value(
             break
     value, error = mean_return(returns)
     return SampledValue(value, error, count, int(steps), played.discount)
+
+
+def episodes_within(seconds: float, simulator: Simulator, team: Team, most: int, horizon: int | None = None) -> int:
+    """How many episodes of `team`, 1 to `most`, are played in about `seconds`.
+
+    A compiled simulator plays all of them, and SUMO declares its pace. Any other is measured: small batches are slow,
+    so they grow until one takes a noticeable time.
+    """
+    if is_compiled(simulator):
+        return most
+    steps = _own_horizon(simulator) if horizon is None else horizon
+    pace = getattr(simulator, "pace", None)  # joint steps a second
+    possible, spent, batch = 0.0 if pace is None else seconds * pace / steps, 0.0, 1
+    if pace is None:
+        sampled_value(simulator, team, 1, 1)  # the first episode may start a process
+    while pace is None and possible < most and spent < PROBE * seconds:
+        began = monotonic()
+        sampled_value(simulator, team, batch, steps)
+        spent = monotonic() - began
+        possible, batch = batch * seconds / max(spent, 1e-9), 4 * batch
+    return max(1, min(most, int(possible)))
 
 
 def mean_return(parts: Iterable[NDArray[np.float64]]) -> tuple[float, float]:

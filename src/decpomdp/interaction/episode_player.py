@@ -20,7 +20,7 @@ from decpomdp.core.model import horizon_of
 from decpomdp.core.run import PROCESSOR_TIME, TIME_LIMIT, Inputs, Now, unlimited
 from decpomdp.core.simulator import Step
 from decpomdp.rollouts import DenseSimulator, as_simulator, stream
-from decpomdp.rollouts.play import TeamPlayer
+from decpomdp.rollouts.play import called, is_compiled
 
 OUT_OF_TIME = (TIME_LIMIT, PROCESSOR_TIME)  # values of the stop flag that allow a last short test
 LAST = 2.0  # times the duration of the last step: with less time left, the learned team is tested
@@ -72,7 +72,7 @@ class EpisodePlayer:
     @cached_property
     def shown(self) -> bool:
         """Whether agents have an observation before their first action."""
-        return self.simulator.reset(1, self._seed) is not None
+        return called(self.simulator, "reset", 1, self._seed) is not None
 
     @property
     def discount(self) -> float:
@@ -193,7 +193,7 @@ def warm_up_problem(simulator: Simulator) -> Simulator:
     """The problem of a warm-up: a model itself, or an empty simulator; compiled simulators play an episode here."""
     if isinstance(simulator, DenseSimulator):
         return simulator
-    if isinstance(simulator, TeamPlayer) and not hasattr(simulator, "pace"):
+    if is_compiled(simulator):
         simulator.reset(1, 0)
         next(stream(simulator, Team.uniform(simulator), 1, 1))
     return EmptySimulator(simulator)

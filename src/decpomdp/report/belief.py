@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Agent, Episodes, Team
 from decpomdp.io.runs import AgentBelief, Belief, NodeBelief
 from decpomdp.report.markup import Markup, percent, table, tag
-from decpomdp.report.performance import Floats, Source, first_steps, is_quick, played_steps, use_in, watch
+from decpomdp.report.performance import SHARE_SECONDS, Floats, Source, first_steps, played_steps, use_in, watch
 from decpomdp.report.text import RARE
 
 if TYPE_CHECKING:
@@ -49,11 +49,12 @@ def belief_summary(posterior: "TeamPosterior", team: Team, source: Source | None
 
 def _shares(draws: Sequence[Team], team: Team, source: Source, seed: int) -> list[Floats]:
     """Per agent [draw, i]: the nodes' shares of time; on episodes of `team` where the simulator is slow."""
+    from decpomdp.evaluation.sampled import episodes_within
     from decpomdp.rollouts import as_simulator, simulate
 
     simulator = None if isinstance(source, Episodes) else as_simulator(source)
-    if simulator is not None and is_quick(simulator):
-        steps = played_steps(simulator.discount)
+    steps, most = played_steps(source.discount), EPISODES * len(draws)
+    if simulator is not None and episodes_within(SHARE_SECONDS, simulator, team, most, steps) == most:
         played = [watch(simulator, draw, EPISODES, steps, seed) for draw in draws]
         uses = [use_in(one.episodes, draw, one.nodes) for one, draw in zip(played, draws, strict=True)]
     else:

@@ -39,7 +39,8 @@ LONGEST, SHORTEST = 200, 40  # steps of them
 STORED, MOST_BYTES = "performance.bin", 20_000_000  # file in the run folder
 NEGLIGIBLE = 0.001  # steps with a smaller discount are not played
 MOST_STEPS = 10_000_000  # agent-steps played for the shares
-SLOW_EPISODES = 2  # of a simulator that is not quick; they are also used for the shares
+SHARE_SECONDS = 2.0  # for playing the episodes for the shares, about
+SLOW_EPISODES = 2  # for the replay of a simulator that is too slow for more; they are also used for the shares
 REPLAYED, REPLAY_STEPS, FEWEST_STEPS = 5, 40, 8  # episodes on the page; their usual and smallest length
 MOST_NUMBERS = 100_000  # in the replay, over all agents and steps, so that the page of a large team stays small
 RECORDED_NOTE = (
@@ -164,13 +165,15 @@ def _performance(shown: ShownRun) -> Performance:
         few = first_steps(source)
         words = f"Shares are discounted and come from {few.count} recorded episodes, in which the nodes are inferred."
         return Performance(use_in(few, team), words, best_recorded(source, team), RECORDED_NOTE)
+    from decpomdp.evaluation.sampled import episodes_within
     from decpomdp.rollouts import as_simulator
 
     simulator, horizon = as_simulator(source), shown.run.record.horizon or LONGEST
-    replay = sample = replayed(simulator, team, horizon, seed)
-    if is_quick(simulator):
-        steps = min(played_steps(simulator.discount), horizon)
-        many = max(1, min(EPISODES, MOST_STEPS // (len(team.agents) * steps)))
+    steps = min(played_steps(simulator.discount), horizon)
+    most = max(1, min(EPISODES, MOST_STEPS // (len(team.agents) * steps)))
+    many = episodes_within(SHARE_SECONDS, simulator, team, most, steps)
+    replay = sample = replayed(simulator, team, horizon, seed, max(many, SLOW_EPISODES))
+    if many > SLOW_EPISODES:
         sample = watch(simulator, team, many, steps, seed)
     kind, note = "simulator", f"New episodes of the learned team on {simulator.name}."
     if isinstance(source, DecPOMDP):
@@ -179,11 +182,10 @@ def _performance(shown: ShownRun) -> Performance:
     return Performance(use_in(sample.episodes, team, sample.nodes), words, replay, note)
 
 
-def replayed(simulator: Simulator, team: Team, horizon: int, seed: int) -> Trajectories:
-    """Episodes for the replay."""
+def replayed(simulator: Simulator, team: Team, horizon: int, seed: int, most: int = REPLAYED) -> Trajectories:
+    """Up to `most` episodes for the replay."""
     count, length = replay_size(len(team.agents))
-    count = count if is_quick(simulator) else min(count, SLOW_EPISODES)
-    return watch(simulator, team, count, min(length, horizon), seed, scenes=True)
+    return watch(simulator, team, min(count, most), min(length, horizon), seed, scenes=True)
 
 
 def replay_size(agents: int) -> tuple[int, int]:
@@ -194,13 +196,6 @@ def replay_size(agents: int) -> tuple[int, int]:
     """
     steps = max(FEWEST_STEPS, min(REPLAY_STEPS, MOST_NUMBERS // (5 * agents)))
     return max(1, min(REPLAYED, MOST_NUMBERS // (5 * agents * steps))), steps
-
-
-def is_quick(simulator: Simulator) -> bool:
-    """Whether thousands of episodes take less than a second: models, and simulators with a true member `quick`."""
-    from decpomdp.rollouts import DenseSimulator
-
-    return isinstance(simulator, DenseSimulator) or bool(getattr(simulator, "quick", False))
 
 
 def watch(

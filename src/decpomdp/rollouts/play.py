@@ -5,7 +5,7 @@
 
 import os
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from decpomdp.core import NO_OBSERVATION, Agent, DecPOMDP, InputError, Simulator
 from decpomdp.core.agent import check_symbols, checked_actions
 from decpomdp.core.checks import array, kind_of, whole
 from decpomdp.core.checks import rewards as checked_rewards
+from decpomdp.core.errors import foreign_code
 from decpomdp.core.sparse import alias_model
 from decpomdp.domains.load import load_model
 from decpomdp.engines import threads as engine
@@ -45,6 +46,11 @@ class TeamPlayer(Simulator, Protocol):
     ) -> Paths:
         """Episodes first, first + 1, ... of the sequence that `seed` fixes; none ends before `horizon`."""
         ...
+
+
+def is_compiled(simulator: Simulator) -> bool:
+    """Whether it plays whole episodes in compiled code, thousands a second; SUMO, which has a `pace`, does not."""
+    return isinstance(simulator, TeamPlayer) and not hasattr(simulator, "pace")
 
 
 class EpisodeBatch(NamedTuple):
@@ -124,9 +130,18 @@ def _by_episode(table: Paths, lengths: NDArray[np.int64]) -> Paths:
     return Paths._make(np.ascontiguousarray(np.swapaxes(field, 0, 1)[inside]) for field in table)
 
 
+def called(simulator: Simulator, method: str, *arguments: Any) -> Any:
+    """The result of `reset` or `step`. An error of a user's own simulator is an InputError; our own errors are bugs."""
+    call = getattr(simulator, method)
+    if type(simulator).__module__.startswith("decpomdp."):
+        return call(*arguments)
+    with foreign_code(f"simulator {simulator.name}: {method}", call):
+        return call(*arguments)
+
+
 def begin_batch(simulator: Simulator, episodes: int, seed: int) -> NDArray[np.int16]:
     """[k, n]: observations at the start of new episodes."""
-    shown = simulator.reset(episodes, seed)
+    shown = called(simulator, "reset", episodes, seed)
     if shown is None:
         return np.full((episodes, len(simulator.agents)), NO_OBSERVATION, np.int16)
     return _seen(simulator, shown, np.ones(episodes, bool))
@@ -142,7 +157,7 @@ def _seen(simulator: Simulator, shown: NDArray[np.integer], running: NDArray[np.
 
 def step_batch(simulator: Simulator, actions: NDArray[np.int16], running: NDArray[np.bool_]) -> Checked:
     """One step of all episodes; only the `running` ones count."""
-    step = simulator.step(actions.astype(np.int64))
+    step = called(simulator, "step", actions.astype(np.int64))
     if not isinstance(step, tuple) or len(step) != 3:
         raise InputError(
             f"simulator {simulator.name}: expected (observations, rewards, ended) from step, got {_kind(step)}"

@@ -28,6 +28,7 @@ from decpomdp.interaction.search.sizes import SCORING, Sizes, affordable, reduce
 from decpomdp.interaction.search.starts import Start, portfolio
 from decpomdp.interaction.search.trial import PATIENT, ReturnSums, TrialResult, eager, trial
 from decpomdp.rollouts import as_simulator
+from decpomdp.rollouts.play import called
 
 POLISHING = 0.5  # of all steps, at most, for the neighbours of the best plan
 REFINING = 3  # every third time, the neighbours of a plan with more memory
@@ -113,7 +114,7 @@ class SearchMethod:
 
     def _begin(self, state: SearchState, now: Now) -> SearchState:
         # a model, which is played by several workers, shows nothing before the first action
-        shown = not self.player.concurrent and self.simulator.reset(1, self.inputs.seed) is not None
+        shown = not self.player.concurrent and called(self.simulator, "reset", 1, self.inputs.seed) is not None
         try:
             steps, used = affordable(self.player, self.settings, now, self.inputs.threads)
         except OutOfSteps:
