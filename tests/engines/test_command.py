@@ -90,7 +90,12 @@ def test_the_papers_loop_plays_on_workers(tmp_path):
 
 
 def test_what_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mine.py").write_text(
+        "import decpomdp as dp\n\ndef build():\n    return dp.DenseSimulator('broadcast')\n"
+    )
+    played = ["learn", "mine.py:build", "--method", "sbpr", "--out", "run", "--engine", "dask"]
     for given, told in [
+        (played, "--engine dask: workers cannot load mine.py:build"),
         (["simulate", "broadcast", "--scheduler", "tcp://x:1"], "--scheduler: only with --engine dask"),
         (["simulate", "broadcast", "--engine", "mpi"], "--engine: expected one of threads, dask, got 'mpi'"),
         (["simulate", "broadcast", "--engine", "dask", "--scheduler", "x"], "expected the address of a Dask scheduler"),
@@ -107,7 +112,7 @@ def test_what_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys):
         lines = capsys.readouterr().err.splitlines()
         assert len(lines) == 1
         assert told in lines[0]
-        assert list(tmp_path.iterdir()) == []
+        assert list(tmp_path.iterdir()) == [tmp_path / "mine.py"]
 
 
 @pytest.mark.slow

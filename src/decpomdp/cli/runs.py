@@ -179,6 +179,9 @@ def on_engine(run: FolderRun, engine: str | None, scheduler: str | None) -> Iter
     setup = run.setup
     if engine == DASK and "engine" not in setup.settings.inputs:
         raise InputError(f"--engine {DASK}: not supported by {setup.settings.method}")
+    if engine == DASK and is_code(run.record.source):
+        hint = "use dp.learn with a simulator from an installed module"
+        raise InputError(f"--engine {DASK}: workers cannot load {run.record.source}; {hint}")
     with cluster_of(engine, scheduler, setup.inputs.threads) as cluster:
         yield run._replace(setup=setup._replace(inputs=setup.inputs._replace(engine=cluster)))
 

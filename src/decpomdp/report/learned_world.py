@@ -115,7 +115,7 @@ def fit_table(world: DecPOMDP, episodes: Episodes) -> Iterator[Markup]:
         for name, (predicted, real) in (("reward", paid), ("joint observation occurs", seen))
         for *pair, count in _binned(predicted, real)
     ]
-    yield tag("h3", f"Fit: the first {chosen.count} logged episodes, grouped by what was predicted from the steps before")
+    yield tag("h3", f"Fit: {chosen.count} logged episodes, grouped by what was predicted from the steps before")
     yield table(("group", "predicted", "logged", "cases"), rows, "runs")
 
 
