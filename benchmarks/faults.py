@@ -170,6 +170,18 @@ FAULTS = [
         "wrong index",
         "worlds/test_tuples.py",
     ),
+    Fault("worlds/cues.py", "last >= begin", "last >= 0", "wrong episode", "worlds/test_cues.py"),
+    Fault("worlds/cues.py", "gain > more - fewer", "gain > 0", "dropped term", "worlds/test_cues.py"),
+    Fault(
+        "worlds/cues.py",
+        "log.inputs[later - 1], states",
+        "log.inputs[later], states",
+        "off by one",
+        "worlds/test_cues.py",
+    ),
+    Fault(
+        "worlds/belief.py", "np.full(len(k), records.inputs) if t == 0 else", "", "dropped case", "worlds/test_cues.py"
+    ),
     Fault("worlds/growth.py", "other if other.bound > trial.bound else trial", "other", "dropped check", WORLDS),
     Fault("worlds/growth.py", "gain = trial.bound - before.bound", "gain = trial.bound", "dropped term", WORLDS),
     Fault("interaction/logs/dependence.py", "result[k, t, did] += 1", "result[k, t, did] += 0", "dropped term", LOGS),

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.worlds.belief import expected, normalised
 from decpomdp.worlds.data import Records
 from decpomdp.worlds.posterior import Floats, Posterior
 
@@ -72,20 +73,18 @@ def predictions(posterior: Posterior, records: Records) -> Predictions:
         for table, first, symbols in zip(tables.see, firsts, log.symbols[now].T, strict=False):
             shown = symbols >= 0
             own, seen = before[shown], symbols[shown] - first
-            compare(k[shown], _expected(here[shown], own, table), seen)
-            here[shown] = _rows(here[shown] * table[own, :, seen])
+            compare(k[shown], expected(here[shown], own, table), seen)
+            here[shown] = normalised(here[shown] * table[own, :, seen])
         acting = log.inputs[now] >= 0
         k, now, here = k[acting], now[acting], here[acting]
         v, paid = log.inputs[now], log.rewards[now]
-        chances = _expected(here, v, tables.pay)
+        chances = expected(here, v, tables.pay)
         compare(k, chances, paid)
         value = values[v % len(values)]  # [i, r]
-        rows.append(
-            np.stack([(chances * value).sum(1), value[np.arange(len(k)), paid], _expected(here, v, rare)[:, 0]])
-        )
-        belief[k] = _expected(_rows(here * tables.pay[v, :, paid]), v, tables.move)
-    expected, got, share = np.concatenate(rows, axis=1)
-    return Predictions(expected, got, share, logs, excess)
+        rows.append(np.stack([(chances * value).sum(1), value[np.arange(len(k)), paid], expected(here, v, rare)[:, 0]]))
+        belief[k] = expected(normalised(here * tables.pay[v, :, paid]), v, tables.move)
+    reward, got, share = np.concatenate(rows, axis=1)
+    return Predictions(reward, got, share, logs, excess)
 
 
 def weighted_slope(x: Floats, y: Floats, weights: Floats) -> tuple[float, float]:
@@ -96,16 +95,3 @@ def weighted_slope(x: Floats, y: Floats, weights: Floats) -> tuple[float, float]
         return 0.0, 0.0
     slope = float((weights * x * y).sum()) / spread
     return slope, float(np.sqrt((weights**2 * x**2 * (y - slope * x) ** 2).sum())) / spread
-
-
-def _expected(belief: Floats, inputs: NDArray[np.int32], table: Floats) -> Floats:
-    """[i, y]: the mean over belief[i, z] of the rows of table[v, z, y] for inputs[i]."""
-    out = np.empty((len(belief), table.shape[-1]))
-    for v in np.unique(inputs):
-        out[inputs == v] = belief[inputs == v] @ table[v]
-    return out
-
-
-def _rows(table: NDArray[np.float64]) -> Floats:
-    total = table.sum(1, keepdims=True)
-    return np.where(total > 0, table / np.maximum(total, 1e-300), 1.0 / table.shape[1])

@@ -7,7 +7,8 @@
               the result is kept if the bound rose
     the end   two rounds without a sufficient gain
 
-A fit whose states are tuples of the agents' own states has one round, in one stage (`tuples.py`).
+A fit whose states are tuples of the agents' own states has one round, in one stage (`tuples.py`). A fit whose states
+remember cues (`cues.py`) begins with EM.
 
 One step is one of these stages. Random numbers depend on the seed, the number of the fit and that of the round only.
 """
@@ -16,6 +17,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from decpomdp.worlds.cues import with_cues
 from decpomdp.worlds.data import Form, Records
 from decpomdp.worlds.moves import BY_INPUT, BY_PART, BY_STATE, copies, merge_pairs, merged, one_state, other_form
 from decpomdp.worlds.posterior import FixedPriors, Posterior, Tables, posterior_of, strong_prior, weak_prior
@@ -34,6 +36,7 @@ PATIENCE = 2  # rounds without a sufficient gain
 STATES = (12, 2, 8, 4, 16, 3)  # of the first round of fit 0, 1, ...: alternately many (then merged) and few
 COPIES, NOISE, STAY = 32, 0.5, 20.0  # of the first round with memory; `stay` of splits with memory
 TUPLES, QUICK = -1, -3  # numbers of the fit that starts with tuples, and of the one on a part of the episodes
+CUES = -10  # less 2 n: of the fit whose states remember a cue of agent n
 MOST_OWN = 12  # states of a world of one agent
 STRONG = 8  # states up to which EM has strong priors
 
@@ -88,6 +91,13 @@ class Grower:
     def begin(self, memory: bool, number: int) -> Growth:
         """A new fit, with one group of observations per agent."""
         return Growth(Form(memory, False), number)
+
+    def cued(self, best: Posterior, n: int) -> Growth:
+        """A fit that starts with the states of `best`, divided by cues of agent n; over if these predict no better."""
+        plain = self.sweeps[Form()]
+        base = other_form(plain.records, best.mean()) if best.form.joint else best.mean()
+        tables = with_cues(plain, base, n)
+        return Growth(Form(), CUES - 2 * n, best, stage="em", tables=tables, over=tables is None)
 
     def step(self, fit: Growth) -> Growth:
         """One stage."""

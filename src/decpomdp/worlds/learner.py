@@ -1,8 +1,8 @@
 """Episodes -> several fitted worlds: restarts of both forms, an over-complete world, and a choice by held-out episodes.
 
     fits          a quick one on the first of many episodes; one whose states are tuples with a part per agent;
-                  one with memory and a plain one, alternating; then restarts of the form that predicts held-out
-                  episodes better
+                  one with memory and a plain one, alternating; one for every agent with states that remember its cues;
+                  then restarts of the form that predicts held-out episodes better
     over-complete the best fit with more copies of its states, not merged, in case it has too few states
     refits        the worlds that predict held-out episodes about as well as the best one, on all episodes
 
@@ -46,7 +46,7 @@ class Fitted(NamedTuple):
     posterior: Posterior
     heldout: NDArray[np.float64]  # [k] log likelihood of every held-out episode
     over_complete: bool = False
-    extra: bool = False  # the quick fit, or the one with tuples
+    extra: bool = False  # the quick fit, the one with tuples, or one with cues
 
 
 class Fits(NamedTuple):
@@ -122,7 +122,7 @@ class Worlds:
         if state.growth is None:
             state = state._replace(paused=None)
         grower = self.starter if growth.number == QUICK and self.starter else self.grower
-        after = growth if self._given_up(state, growth, hurry) else grower.step(growth)
+        after = growth if growth.over or self._given_up(state, growth, hurry) else grower.step(growth)
         if after.best is not None and (after.over or self._given_up(state, after, hurry)):
             cut = hurry and not after.over
             best = after.best
@@ -175,6 +175,11 @@ class Worlds:
         for memory in (True, False):
             if memory not in done and any(form.memory == memory for form in self.forms):
                 return self.grower.begin(memory, 0)
+        agents = len(self.episodes.agents)
+        cued = sum(fit.extra for fit in state.finished) - (self.starter is not None) - (agents > 1)
+        if cued < agents:
+            plain = [fit.posterior for fit in state.finished if not fit.posterior.form.memory]
+            return self.grower.cued(max(plain, key=lambda posterior: posterior.bound), cued)
         best = self.best(state)
         leader = best.posterior.form.memory
         if len(set(done)) > 1:  # both have a chance: the one with fewer fits
