@@ -7,7 +7,7 @@ clone       behaviour cloning: the mean of Dec-SBPR with equal utilities, 5 s of
 q last      tabular Q-learning of every agent from the team's rewards; its memory is the last observation
 q window    the same with the last two observations
 cql         conservative Q-learning with a recurrent net (`cql.py`); needs torch
-logs        `decpomdp learn LOGS`, 30 s of processor time on one thread
+logs        `decpomdp learn LOGS`, 60 s of processor time on one thread
 
 Q-learning backs up actions that occur at least three times; an unknown memory falls back to its last observation.
 Values are exact, those of `cql` means of 5000 played episodes of 60 steps (0.2 % of a value is missing).
@@ -53,7 +53,7 @@ LOOKS = {  # way: label, colour and mark in the figure
     "cql": ("CQL, recurrent net", "#0072b2", "D-."),
     "logs": ("decpomdp learn LOGS", "#009e73", "o-"),
 }
-LIMIT, CLONING = 30.0, 5.0  # processor seconds of `logs` and of the clone
+LIMIT, CLONING = 60.0, 5.0  # processor seconds of `logs` and of the clone
 SWEEPS, FEWEST = 300, 3  # of Q-learning; occurrences of a pair that is backed up
 
 
