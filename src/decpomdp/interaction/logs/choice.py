@@ -31,7 +31,7 @@ TOGETHER = (
 )
 
 
-class Evidence(NamedTuple):
+class InWorlds(NamedTuple):
     """The candidates c and the worlds k that evaluated them."""
 
     origins: list[str]  # [c]
@@ -90,40 +90,40 @@ def reason(scores: NDArray[np.float64], allowed: list[int], place: int, behaviou
     return rule if int(np.argmax(scores)) == place else f"{rule} (near-ties go to small teams and to FB-HSVI)"
 
 
-def why(evidence: Evidence, rule: str, rejected: bool) -> str:
+def why(compared: InWorlds, rule: str, rejected: bool) -> str:
     """The first sentence; `rejected`: Dec-SBPR's team is estimated below the behaviour."""
-    best, chosen = evidence.best, evidence.chosen
+    best, chosen = compared.best, compared.chosen
     named = {WORLD: "the best plan", **NAMES}
     rest = " and ".join(
         f"{name} {_number(best[part])}" for part, name in named.items() if part in best and part != chosen
     )
-    team = NAMES.get(chosen) or f"a team {described(evidence.origins[evidence.place])}"
-    worlds = f"{len(evidence.values)} worlds drawn from the posterior" if evidence.judged else "the fitted worlds"
-    earned = f"mean values in {worlds}: this team {_number(evidence.means[evidence.place])}, {rest}"
+    team = NAMES.get(chosen) or f"a team {described(compared.origins[compared.place])}"
+    worlds = f"{len(compared.values)} worlds drawn from the posterior" if compared.judged else "the fitted worlds"
+    earned = f"mean values in {worlds}: this team {_number(compared.means[compared.place])}, {rest}"
     more = "; the episodes themselves put Dec-SBPR's team below the behaviour" if rejected else ""
     return f"Chosen: {team}. {rule}; {earned}{more}."
 
 
-def verdict_of(evidence: Evidence, facts: dict[str, Any], behaviour: float, together: float, proven: bool) -> str:
+def verdict_of(compared: InWorlds, facts: dict[str, Any], behaviour: float, together: float, proven: bool) -> str:
     """Whether the team is better than the behaviour; `proven`: by the estimate from the episodes themselves."""
-    if evidence.chosen == CLONE:
+    if compared.chosen == CLONE:
         return WORSE
     above = facts["low"] is None or facts["low"] > behaviour
     known = facts["outside"] <= OUTSIDE and facts["complete"] and above and not together
-    often = evidence.judged and evidence.enough and evidence.gains >= SURE * len(evidence.values)
+    often = compared.judged and compared.enough and compared.gains >= SURE * len(compared.values)
     return BETTER if proven or (often and known) else UNPROVEN
 
 
-def trust(evidence: Evidence, verdict: str, facts: dict[str, Any], behaviour: float, together: float) -> str:
+def trust(compared: InWorlds, verdict: str, facts: dict[str, Any], behaviour: float, together: float) -> str:
     """The second sentence."""
-    count = len(evidence.values)
-    said = f"{f'only {evidence.drawn}' if evidence.drawn else 'no'} worlds were drawn before the end"
-    if evidence.judged:
-        short = "" if evidence.enough else ", too few to tell"
-        said = f"it earns more in {evidence.gains} of these {count} worlds{short}"
+    count = len(compared.values)
+    said = f"{f'only {compared.drawn}' if compared.drawn else 'no'} worlds were drawn before the end"
+    if compared.judged:
+        short = "" if compared.enough else ", too few to tell"
+        said = f"it earns more in {compared.gains} of these {count} worlds{short}"
     parts = [f"{_capital(verdict)}: {said}"]
-    if evidence.chosen == CLONE:
-        parts = [NOTHING_BETTER if evidence.judged and facts["complete"] else TOO_SHORT]
+    if compared.chosen == CLONE:
+        parts = [NOTHING_BETTER if compared.judged and facts["complete"] else TOO_SHORT]
     if facts["low"] is not None:
         span = f"{facts['low']:.4g} and {facts['high']:.4g} (the behaviour has {behaviour:.4g})"
         parts.append(f"expect the true value between {span}")

@@ -25,7 +25,7 @@ from decpomdp.interaction.logs.choice import (
     SBPR,
     TOO_SHORT,
     WORLD,
-    Evidence,
+    InWorlds,
     preferred,
     reason,
     trust,
@@ -168,20 +168,20 @@ class LogsMethod:
 
     def _sentences(self, state: LogsState, own: WorldState, facts: dict[str, Any]) -> dict[str, Any]:
         behaviour, together = self.world.behaviour, self._together(state)
-        evidence, rule = self._evidence(own, str(facts["planned_by"]))
+        compared, rule = self._compared(own, str(facts["planned_by"]))
         judged = state.sbpr.judged
-        proven = evidence.chosen == SBPR and judged is not None and judged.sure
-        verdict = verdict_of(evidence, facts, behaviour, together, proven)
+        proven = compared.chosen == SBPR and judged is not None and judged.sure
+        verdict = verdict_of(compared, facts, behaviour, together, proven)
         return {
-            "chosen": evidence.chosen,
+            "chosen": compared.chosen,
             "verdict": verdict,
-            "why": why(evidence, rule, self._below(state)),
-            "trust": trust(evidence, verdict, facts, behaviour, together),
+            "why": why(compared, rule, self._below(state)),
+            "trust": trust(compared, verdict, facts, behaviour, together),
             "dependence": together,
-            **{f"value_{part}": value for part, value in evidence.best.items()},
+            **{f"value_{part}": value for part, value in compared.best.items()},
         }
 
-    def _evidence(self, own: WorldState, origin: str) -> tuple[Evidence, str]:
+    def _compared(self, own: WorldState, origin: str) -> tuple[InWorlds, str]:
         """The values in the worlds, and the rule by which the candidate of this origin was chosen."""
         origins = [candidate.origin for candidate in own.candidates]
         (values, scores), weights = self.world.scores(own), self.world.weights(own)
@@ -189,7 +189,7 @@ class LogsMethod:
         rule = reason(scores, self.world.allowed(own), place, self.world.behaviour)
         enough = len(flat) >= self.world.settings.draws
         judged = self.world.draws(own) > 0
-        return Evidence(origins, place, flat, weights @ values.mean(0), len(own.drawn), judged, enough), rule
+        return InWorlds(origins, place, flat, weights @ values.mean(0), len(own.drawn), judged, enough), rule
 
     def _together(self, state: LogsState) -> float:
         """Correlation of the agents' actions given their own histories; 0: not significant."""
