@@ -121,9 +121,10 @@ def test_a_large_team_is_told_in_words(tmp_path):
     model = dp.load("broadcast")
     rng = np.random.default_rng(0)
     large = dp.Controller.deterministic(rng.integers(2, size=70), rng.integers(70, size=(70, 2)), 2)
-    run = kept(tmp_path / "large", model, dp.Team.of(model, [large, dp.Controller.uniform(2, 2)]))
+    run = kept(tmp_path / "large", model, dp.Team.of(model, [large, dp.Controller.uniform(2, 2)]), learned=False)
     found = Elements(page([shown(run)]))
     words = " ".join(found.words)
+    assert "Nothing was learned within the limits: this is the initial team." in words
     assert "More than 50 nodes: described in words only." in words
     assert "node 69: " in words
 

@@ -198,6 +198,7 @@ def _one(shown: ShownRun) -> list[Markup]:
     charts = curves([_run_trace("", shown)]) or note("The trace is too short for curves, or has no numbers.")
     parts = [
         tiles(record),
+        *([] if record.learned else [note("Nothing was learned within the limits: this is the initial team.")]),
         *(note(str(record.facts[name])) for name in ("why", "trust") if name in record.facts),
         section("controllers", "Controllers", reading(shown.performance.source), drawn),
         _replay(shown),
