@@ -347,3 +347,15 @@ def test_looking_ahead_with_nothing_beyond_is_the_optimum():
     rules = look_ahead(model, sketcher, 3, 13.0)
     assert len(rules) == 3
     assert len(set(rules[0][0].tolist() + rules[0][1].tolist())) == 1  # both listen first
+
+
+def test_histories_whose_probability_underflows_are_left_out():
+    """Otherwise their conditional distributions are no numbers, and compression to a cap never ends."""
+    model = load("dectiger")
+    states, weights = np.array([0, 1, 0]), np.array([0.5, 0.5, 5e-324])
+    start = gathered(np.array([[0, 0], [1, 1], [2, 2]]), states, weights)
+    after, labelling = follow(outcome_model(model), start, (np.zeros(3, np.int64),) * 2)
+    assert after.weight.min() > 0
+    assert after.weight.sum() == pytest.approx(1)
+    assert [labels.tolist()[4:] for labels in labelling] == [[occupancy.ABSENT] * 2] * 2
+    assert compress(after, cap=1)[0].counts == (1, 1)

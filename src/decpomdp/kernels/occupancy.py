@@ -10,12 +10,17 @@ from numpy.typing import NDArray
 from decpomdp.kernels.compiled import kernel
 from decpomdp.kernels.model import OutcomeModel
 
+LEAST = 1e-300  # weight of a history that is kept
+
 
 @kernel
 def successors(
     model: OutcomeModel, state: NDArray, weight: NDArray, chosen: NDArray
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Every possible (row, next state, joint observation, weight) if row k takes joint action chosen[k]."""
+    """Every (row, next state, joint observation, weight) if row k takes joint action chosen[k].
+
+    Weights are products of chances along a history, which can underflow: those below LEAST are left out.
+    """
     states = model.reward.shape[1]
     total = 0
     for k in range(len(state)):
@@ -29,8 +34,9 @@ def successors(
         for e in range(model.offsets[place], model.offsets[place + 1]):
             row[at], after[at], seen[at] = k, model.next_state[e], model.observation[e]
             mass[at] = weight[k] * model.chance[e]
-            at += 1
-    return row, after, seen, mass
+            if mass[at] > LEAST:
+                at += 1
+    return row[:at], after[:at], seen[:at], mass[:at]
 
 
 @kernel
