@@ -32,7 +32,7 @@ def test_learning_leaves_a_run_with_a_page(run, as_json, tmp_path):
     assert told["value"]["standard_error"] > 0
     assert "fresh episodes" in told["value"]["method"]
     assert told["problem"] == "traffic:3"
-    assert " ± " in run("learn", "traffic:2", "--method", "search", "--steps", 50_000, "--out", "other", "--quiet")[1]
+    assert " +- " in run("learn", "traffic:2", "--method", "search", "--steps", 50_000, "--out", "other", "--quiet")[1]
     page = (tmp_path / "run" / "report.html").read_text()
     assert "r1c1" in page
     (tmp_path / "run" / "report.html").unlink()
