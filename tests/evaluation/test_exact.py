@@ -125,3 +125,16 @@ def test_without_either_it_has_to_be_told():
         dp.evaluate(team(), Pennies(1.0))
     with pytest.raises(dp.InputError, match="horizon of the simulator: expected a whole number"):
         dp.evaluate(team(), Pennies(1.0, horizon="long"))
+
+
+def test_a_check_can_end_a_value():
+    model, calls = dp.load("dectiger"), []
+
+    def check():
+        calls.append(1)
+        if len(calls) == 3:
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        exact_value(model, dp.Team.uniform(model), check=check)
+    assert len(calls) == 3

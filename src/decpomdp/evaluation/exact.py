@@ -6,7 +6,7 @@ all pairs was not solved.
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -132,7 +132,12 @@ class TeamOnModel:
         return float(np.ldexp(self.model.start @ v @ first, self.power))
 
 
-def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: int | None = None) -> ExactValue:
+def exact_value(
+    model: DecPOMDP | str | os.PathLike[str],
+    team: Team,
+    horizon: int | None = None,
+    check: Callable[[], None] | None = None,
+) -> ExactValue:
     """Value of `team` on `model` over `horizon` steps, or over an infinite horizon.
 
     Any number of agents. Time and memory grow with states times the product of all agents' nodes; more than 200 million
@@ -147,6 +152,8 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
         The team to evaluate.
     horizon
         Steps; None: an infinite horizon, which needs a discount below 1.
+    check
+        Called before every sweep over an infinite horizon; ends the computation by raising an error.
 
     Returns
     -------
@@ -168,10 +175,10 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
     """
     with engine.serial_products():
         chain = chain_of(load_model(model), team)
-        result = _value(chain, horizon)
+        result = _value(chain, horizon, check)
         if not result.sure and isinstance(chain, TeamOnModel):
             with suppress(InputError):  # too many reachable pairs
-                other = _value(ReachableChain(chain.model, team, SECOND), horizon)
+                other = _value(ReachableChain(chain.model, team, SECOND), horizon, check)
                 result = min(result, other, key=lambda each: each.error)
         return result
 
@@ -189,13 +196,13 @@ def chain_of(model: DecPOMDP, team: Team) -> MarkovChain:
         return TeamOnModel(model, team)
 
 
-def _value(chain: MarkovChain, horizon: int | None) -> ExactValue:
+def _value(chain: MarkovChain, horizon: int | None, check: Callable[[], None] | None) -> ExactValue:
     model = chain.model
     if horizon is not None:
         return _over(chain, whole("horizon", horizon, 0, LONGEST))
     if model.discount >= 1:
         raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
-    v, error = solve(chain)
+    v, error = solve(chain, check)
     # bounds v and the true values, even where rounding makes rows sum to more than one
     allowed, slack = chain.allowance, 8 * EPS + chain.allowance.start + chain.allowance.rows
     earned = float(np.abs(chain.expected).max()) + slack * allowed.gross

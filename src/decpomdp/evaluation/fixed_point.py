@@ -162,10 +162,12 @@ class MarkovChain(Protocol):
         """Expectation of v at the start, in the model's own unit."""
 
 
-def solve(chain: MarkovChain) -> tuple[Floats, float]:
-    """The fixed point of the backup, and a bound on its error."""
+def solve(chain: MarkovChain, check: Callable[[], None] | None = None) -> tuple[Floats, float]:
+    """The fixed point of the backup, and a bound on its error; `check` is called before every backup."""
 
     def apply(v: Floats, affine: bool) -> Floats:
+        if check is not None:
+            check()
         return chain.backup(v, chain.expected if affine else None)
 
     wanted = ROUNDING * max(float(np.abs(chain.expected).max()), 1e-300)

@@ -47,7 +47,7 @@ FEWEST = 2  # draws of every world, at least, for a choice by draws
 ROUNDS, RESTARTS, STEPS = 2, 2, 1_000_000  # of FB-HSVI, PeriEM and the search without a time limit
 BOOTSTRAPS = 5
 LONGER = 2.0  # time of FB-HSVI, relative to other planners
-PAIRS = 2_000_000  # of state and joint node: larger teams are evaluated only if there is no other
+PAIRS = 2_000_000  # of state and joint node: larger teams are left out, because one exact value takes minutes
 FIT, PLAN, JUDGE, INTERVAL = "fit", "plan", "judge", "interval"  # phases
 
 
@@ -163,14 +163,13 @@ class WorldMethod:
         try:
             method, budget = self._planner(plan.planner, rounded(world) if plan.rounded else world, seconds)
             team = run(method, budget, within=now).fit.team
-            if state.candidates and math.prod(team.nodes) * len(world.states) > PAIRS:
+            if math.prod(team.nodes) * max(len(self._world(each).states) for each in posteriors) > PAIRS:
                 return state, None
             candidate = self._candidate(posteriors, team, name, now)
         except (InputError, RuntimeError, np.linalg.LinAlgError):  # too large for this planner, or not solved
             return state, None
         now.check()
-        small = [old for old in state.candidates if math.prod(old.team.nodes) * len(world.states) <= PAIRS]
-        state = state._replace(candidates=(*small, candidate))
+        state = state._replace(candidates=(*state.candidates, candidate))
         return state, self._row(state, name)
 
     def _judge(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
@@ -191,9 +190,9 @@ class WorldMethod:
         best, team = state.fits.refitted[0], self._chosen(state).team
         if state.likeliest is None:
             other = self._made(best, self.worlds.likeliest(best))
-            return state._replace(likeliest=self._value(other, team)), None
+            return state._replace(likeliest=self._value(other, team, now)), None
         other = self._made(self.worlds.bootstrap(best, len(state.resampled)))
-        state = state._replace(resampled=(*state.resampled, self._value(other, team)))
+        state = state._replace(resampled=(*state.resampled, self._value(other, team, now)))
         return state._replace(stopped=self._end(state, now) if len(state.resampled) >= BOOTSTRAPS else ""), None
 
     def _end(self, state: WorldState, now: Now) -> str:
@@ -235,10 +234,8 @@ class WorldMethod:
         return Candidate(team, origin, tuple(self._value(self._world(each), team, now) for each in posteriors))
 
     def _value(self, world: DecPOMDP, team: Team, now: Now | None = None) -> float:
-        """The exact value, which can take seconds: the run may end `now`, before it."""
-        if now is not None:
-            now.check()
-        return value_in(self.worlds.alphabet, world, team)
+        """The exact value, which can take minutes: the run may end `now`, in the middle of it."""
+        return value_in(self.worlds.alphabet, world, team, None if now is None else now.check)
 
     def _chosen(self, state: WorldState) -> Candidate:
         """By the draws; before them, by the posterior means."""

@@ -1,5 +1,6 @@
 """The result of `world`: a team, the fitted worlds, and the value of any team in them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,11 +97,11 @@ class WorldFit(Fit):
         return self.alphabet
 
 
-def value_in(alphabet: Alphabet, world: DecPOMDP, team: Team) -> float:
-    """The exact value; an extra first step is not counted."""
+def value_in(alphabet: Alphabet, world: DecPOMDP, team: Team, check: Callable[[], None] | None = None) -> float:
+    """The exact value, unless `check` raises an error; an extra first step is not counted."""
     if not alphabet.first:
-        return exact_value(world, team).value
-    value = exact_value(world, before_first_step(team)).value
+        return exact_value(world, team, check=check).value
+    value = exact_value(world, before_first_step(team), check=check).value
     return value / world.discount if world.discount > 0 else value
 
 
