@@ -196,7 +196,7 @@ def chain_of(model: DecPOMDP, team: Team) -> MarkovChain:
         return TeamOnModel(model, team)
 
 
-def _value(chain: MarkovChain, horizon: int | None, check: Callable[[], None] | None) -> ExactValue:
+def _value(chain: MarkovChain, horizon: int | None, check: Callable[[], None] | None = None) -> ExactValue:
     model = chain.model
     if horizon is not None:
         return _over(chain, whole("horizon", horizon, 0, LONGEST))
