@@ -194,6 +194,18 @@ def test_a_team_is_not_proven_better_if_time_was_short(finished, cut):
     assert fit.facts["trust"].startswith("Not proven better than the behaviour: ")
 
 
+def test_a_plan_that_strays_does_not_replace_a_proven_team(finished, monkeypatch):
+    method, state = finished
+    proven = Judged(2.0, 1.5, 2.5, 1.0, sure=True, support=1.0)
+    plan = drawn(state, state.world.candidates[0].origin)
+    plan = plan._replace(sbpr=plan.sbpr._replace(judged=proven))
+    assert method.result(plan)[0].facts["chosen"] == "world"
+    monkeypatch.setattr("decpomdp.interaction.logs.method.visits_outside", lambda *_: 0.3)
+    fit, _ = method.result(plan)
+    assert fit.facts["chosen"] == "sbpr"
+    assert "no plan within the logged situations" in fit.facts["why"]
+
+
 def test_a_proven_team_is_replaced_for_a_clear_gain_only():
     origins = ["periem in world 0", "sbpr", "clone"]
     little, much = np.array([10.9, 10.0, 0.0]), np.array([11.1, 10.0, 0.0])

@@ -3,8 +3,8 @@
 The score of a team is its mean value over the worse half of the drawn worlds; the highest score wins. A team of
 Dec-SBPR that is estimated to be below the behaviour is replaced by the clone. A plan must be worth more than the
 behaviour earned in the episodes. Worlds overestimate their own plans: if the episodes prove Dec-SBPR's team better than
-the behaviour, and enough steps agree with it, a plan replaces it only if it gains MARGIN more. If no world can be
-fitted, the result is Dec-SBPR's team or the cloned behaviour.
+the behaviour, and enough steps agree with it, a plan replaces it only if it gains MARGIN more and does not stray from
+the logged situations. If no world can be fitted, the result is Dec-SBPR's team or the cloned behaviour.
 """
 
 from typing import Any, NamedTuple
@@ -85,7 +85,7 @@ def reason(scores: NDArray[np.float64], allowed: list[int], place: int, behaviou
     if best != place and scores[best] <= behaviour:
         return f"The best plan is worth no more than the {behaviour:.4g} that the behaviour earned"
     if best != place:
-        return f"The episodes prove its gain over the behaviour, and no plan adds {MARGIN:.0%} to that"
+        return f"The episodes prove its gain over the behaviour; no plan within the logged situations adds {MARGIN:.0%}"
     rule = "It earns most in the worse half of the worlds"
     return rule if int(np.argmax(scores)) == place else f"{rule} (near-ties go to small teams and to FB-HSVI)"
 

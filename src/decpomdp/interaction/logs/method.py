@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, Row, Team
 from decpomdp.core.errors import LearningWarning
@@ -36,17 +37,18 @@ from decpomdp.interaction.logs.choice import (
 from decpomdp.interaction.logs.dependence import dependent
 from decpomdp.interaction.logs.settings import Logs
 from decpomdp.interaction.world.method import WorldMethod, WorldState
-from decpomdp.interaction.world.result import WorldFit
+from decpomdp.interaction.world.result import WorldFit, visits_outside
 from decpomdp.interaction.world.settings import World
 from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE
 from decpomdp.learners.method import FitState, SbprMethod
 from decpomdp.learners.posterior import BayesFit
 from decpomdp.learners.settings import Sbpr
 
-SHARES = {"sbpr": 0.15, "clone": 0.25}  # of the time, at which these parts end
+SHARES = {"sbpr": 0.25, "clone": 0.3}  # of the time, at which these parts end
 FEWEST = 20  # episodes for a world
 LARGEST = 2e6  # joint actions times joint observations of a world
 SUPPORT = 1 / 3  # share of the recorded steps that agree with the proven team, at least; random logs: at most 1 / 4
+STRAYING = 0.25  # share of its steps in rare situations from which a plan does not replace a proven team
 INITIAL = "initial"  # the choice if nothing was learned
 STOPPED = "the run was stopped before teams were planned"
 
@@ -143,8 +145,20 @@ class LogsMethod:
         """Pass the teams of the other parts and the rule of choice to the worlds."""
         judged = state.sbpr.judged
         proven = judged is not None and judged.verdict == BETTER and judged.support >= SUPPORT
+
+        def prefer(scores: NDArray[np.float64], origins: list[str]) -> int:
+            best = preferred(scores, origins, proven, self.world.behaviour)
+            plan = origins[best] not in NAMES
+            strays = proven and plan and SBPR in origins and self._strays(state.world, origins[best])
+            return origins.index(SBPR) if strays else best
+
         self.world.others = lambda: self._others(state)
-        self.world.prefer = lambda scores, origins: preferred(scores, origins, proven, self.world.behaviour)
+        self.world.prefer = prefer
+
+    def _strays(self, own: Any, origin: str) -> bool:
+        """Whether a plan spends much of its time in situations that are rare in the episodes."""
+        team = next(candidate.team for candidate in own.candidates if candidate.origin == origin)
+        return visits_outside(team, own.fits.refitted[0], self.world.worlds.alphabet) > STRAYING
 
     def _others(self, state: LogsState) -> list[tuple[str, Team]]:
         """Teams that are evaluated in the worlds in addition to the plans."""
