@@ -204,8 +204,8 @@ FAULTS = [
     Fault("worlds/calibration.py", "weights**2 * x**2", "weights * x**2", "dropped power", "worlds/test_learner.py"),
     Fault(
         "worlds/calibration.py",
-        "_rows(here * tables.pay[v, :, paid])",
-        "_rows(here)",
+        "normalised(here * tables.pay[v, :, paid])",
+        "normalised(here)",
         "dropped term",
         "worlds/test_learner.py",
     ),
