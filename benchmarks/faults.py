@@ -180,7 +180,11 @@ FAULTS = [
         "worlds/test_cues.py",
     ),
     Fault(
-        "worlds/belief.py", "np.full(len(k), records.inputs) if t == 0 else", "", "dropped case", "worlds/test_cues.py"
+        "worlds/belief.py",
+        "np.full(len(k), records.inputs, np.int32) if t == 0 else",
+        "",
+        "dropped case",
+        "worlds/test_cues.py",
     ),
     Fault("worlds/growth.py", "other if other.bound > trial.bound else trial", "other", "dropped check", WORLDS),
     Fault("worlds/growth.py", "gain = trial.bound - before.bound", "gain = trial.bound", "dropped term", WORLDS),

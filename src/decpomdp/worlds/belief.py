@@ -1,5 +1,7 @@
 """Beliefs over the states of a world along recorded episodes, for all episodes at once."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,16 +23,23 @@ def normalised(table: NDArray[np.float64]) -> Floats:
     return np.where(total > 0, table / np.maximum(total, 1e-300), 1.0 / table.shape[1])
 
 
+def steps_of(records: Records) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:
+    """For t = 0, 1, ...: the episodes k with a row t, these rows, and the inputs before them."""
+    log, lengths = records.log, np.diff(records.log.offsets)
+    for t in range(int(lengths.max())):
+        k = np.nonzero(t < lengths)[0]
+        rows = log.offsets[:-1][k] + t
+        yield k, rows, np.full(len(k), records.inputs, np.int32) if t == 0 else log.inputs[rows - 1]
+
+
 def likeliest_states(tables: Tables, records: Records) -> NDArray[np.int64]:
     """[r]: the likeliest state of every row, given the rows before it, its observations and its reward."""
-    log, starts, lengths = records.log, records.log.offsets[:-1], np.diff(records.log.offsets)
+    log = records.log
     firsts = np.cumsum([0, *records.groups])
     belief = np.tile(tables.start, (records.episodes, 1))  # [k, z] before the observations of a step
     states = np.zeros(len(log.inputs), np.int64)
-    for t in range(int(lengths.max())):
-        k = np.nonzero(t < lengths)[0]
-        now = starts[k] + t
-        before, here = (np.full(len(k), records.inputs) if t == 0 else log.inputs[now - 1]), belief[k]
+    for k, now, before in steps_of(records):
+        here = belief[k]
         for table, first, symbols in zip(tables.see, firsts, log.symbols[now].T, strict=False):
             shown = symbols >= 0
             here[shown] = normalised(here[shown] * table[before[shown], :, symbols[shown] - first])

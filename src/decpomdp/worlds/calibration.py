@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.worlds.belief import expected, normalised
+from decpomdp.worlds.belief import expected, normalised, steps_of
 from decpomdp.worlds.data import Records
 from decpomdp.worlds.posterior import Floats, Posterior
 
@@ -54,7 +54,6 @@ def predictions(posterior: Posterior, records: Records) -> Predictions:
     """Predict every step of `records` from the steps before it."""
     log, tables, values = records.log, posterior.mean(), records.alphabet.values
     rare = (posterior.counts.pay.sum(-1) < KNOWN)[..., None] * 1.0  # [v, z, 1]
-    starts, lengths = log.offsets[:-1], np.diff(log.offsets)
     firsts = np.cumsum([0, *records.groups])
     belief = np.tile(tables.start, (records.episodes, 1))  # [k, z] before the observations of a step
     logs, excess = np.zeros(records.episodes), np.zeros(records.episodes)
@@ -66,10 +65,8 @@ def predictions(posterior: Posterior, records: Records) -> Predictions:
         logs[k] += own
         excess[k] += own - (chances * np.log(np.maximum(chances, 1e-300))).sum(1)
 
-    for t in range(int(lengths.max())):
-        k = np.nonzero(t < lengths)[0]
-        now = starts[k] + t
-        before, here = (np.full(len(k), records.inputs) if t == 0 else log.inputs[now - 1]), belief[k]
+    for k, now, before in steps_of(records):
+        here = belief[k]
         for table, first, symbols in zip(tables.see, firsts, log.symbols[now].T, strict=False):
             shown = symbols >= 0
             own, seen = before[shown], symbols[shown] - first
